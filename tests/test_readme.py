@@ -1,15 +1,62 @@
-"""README.md and docs/numbers.md are what `python -m engine readme` writes."""
+"""README.md, docs/numbers.md and docs/results/README.md are what `python -m engine readme` writes."""
 
 import json
 from pathlib import Path
 
-from engine.cli.readme import NUMBERS, README, filled, numbers, quality
+from engine.cli import measured
+from engine.cli.measured import AUTO, BENCH, PAGE, quality, whole
+from engine.cli.readme import NUMBERS, README, RESULTS, filled, numbers
+from engine.papers.systems import FOLDER as QUALITY
 
 
 def test_generated_parts_are_up_to_date() -> None:
     text = README.read_text(encoding="utf-8")
     assert text == filled(text), "run `python -m engine readme`"
     assert NUMBERS.read_text(encoding="utf-8") == numbers(), "run `python -m engine readme`"
+    assert RESULTS.read_text(encoding="utf-8") == whole(), "run `python -m engine readme`"
+
+
+def test_what_readme_shows_in_short_hides_no_goal_that_was_missed(tmp_path: Path) -> None:
+    """Each name that the whole tables mark as missed stands in the short forms, and nothing is said where all is well."""
+    found = json.loads(BENCH.read_text(encoding="utf-8"))
+    slow = {c["method"] for c in found["lookups"] if max(c["both"], c["worst"]) > 1}
+    slow |= {name for name, cost in found["trees"].items() if cost["share"]["high"] > 0.15}
+    besides = measured.bench_said(BENCH).split("Besides")[1]
+    assert slow and all(f"`{name}`" in besides for name in slow) and "`pld`" not in besides
+    for one in found["lookups"]:
+        one["both"] = one["worst"] = 0.5
+    for cost in found["trees"].values():
+        cost["share"] = dict.fromkeys(cost["share"], 0.1)
+    well = tmp_path / "bench.json"
+    well.write_text(json.dumps(found))
+    assert "Besides" not in measured.bench_said(well)
+
+    auto = json.loads(AUTO.read_text(encoding="utf-8"))
+    rows = auto["tasks"]["sentences"]["auto"]
+    rows[0]["over_best"]["median"], total = 0.5, sum(len(part["auto"]) for part in auto["tasks"].values())
+    changed = tmp_path / "auto.json"
+    changed.write_text(json.dumps(auto))
+    marked = measured.left(changed).count("**missed**")
+    said = measured.left_said(changed)
+    assert f"{total - marked} of {total} reached it" in said and "on sentences (0.50 of" in said
+
+    page = json.loads(PAGE.read_text(encoding="utf-8"))
+    page["frames_per_s"] = 12.0
+    slow_page = tmp_path / "page.json"
+    slow_page.write_text(json.dumps(page))
+    goals = [line for line in measured.page(slow_page).splitlines() if line.endswith(("reached |", "**missed** |"))]
+    missed = sum("**missed**" in line for line in goals)
+    said = measured.page_said(slow_page)
+    assert f"{len(goals) - missed} of {len(goals)} goals reached" in said and "12 a second (at least 50)" in said
+
+
+def test_methods_at_a_glance_are_rows_of_the_whole_table() -> None:
+    short, full = measured.glance(QUALITY), quality(QUALITY)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in short.splitlines() if line[:3] == "| `"]
+    assert [row[0].strip("`") for row in rows] == list(measured.SHOWN)
+    for name, *cells in rows:
+        line = next(line for line in full.splitlines() if line.startswith(f"| {name} |"))
+        assert all(f" {cell} |" in line for cell in cells)
 
 
 def test_a_stale_part_is_noticed() -> None:

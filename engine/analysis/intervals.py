@@ -64,7 +64,7 @@ def mean_interval(
     return Interval(mean, mean - half, mean + half, n)
 
 
-def _t(confidence: float, freedom: int) -> float:
+def _t(confidence: float, freedom: float) -> float:
     """Half the width of Student's interval, in standard errors."""
     return float(special.stdtrit(freedom, (1 + confidence) / 2))
 

@@ -54,7 +54,7 @@ COMMANDS = {  # by name: the file with its parser, and what it does
     "index": ("index", "an index of a folder of traces, in Parquet: for pandas and Many runs"),
     "replay": ("replay", "check every decision and identity of recorded traces"),
     "schema": ("schema", "the trace format as JSON Schema"),
-    "readme": ("readme", "write the generated parts of README.md"),
+    "readme": ("readme", "write the generated parts of README.md and docs"),
 }
 
 

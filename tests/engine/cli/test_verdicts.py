@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from engine.cli import readme
+from engine.cli import measured
 
 
 def spread(median, low, high):
@@ -23,31 +23,31 @@ def spread(median, low, high):
     ],
 )
 def test_a_median_alone_does_not_reach_a_goal(name, found, said):
-    assert readme._verdict(name, found) == said
+    assert measured._verdict(name, found) == said
 
 
 def test_what_was_chosen_afterwards_is_labelled():
-    assert readme._verdict("sd:gamma=7 / ar", spread(2.2, 2.1, 2.4)).endswith("chosen after the first measurement")
+    assert measured._verdict("sd:gamma=7 / ar", spread(2.2, 2.1, 2.4)).endswith("chosen after the first measurement")
 
 
 def test_shares_and_lookups_are_missed_by_their_worst(tmp_path):
-    assert readme._share(spread(0.10, 0.09, 0.14)).endswith(")")
-    assert readme._share(spread(0.10, 0.09, 0.16)).endswith("**missed**")
-    found = json.loads(readme.BENCH.read_text(encoding="utf-8"))
+    assert measured._share(spread(0.10, 0.09, 0.14)).endswith(")")
+    assert measured._share(spread(0.10, 0.09, 0.16)).endswith("**missed**")
+    found = json.loads(measured.BENCH.read_text(encoding="utf-8"))
     found["lookups"] = [
         {"method": "quick", "both": 0.1, "worst": 0.9},
         {"method": "uneven", "both": 0.1, "worst": 1.1},
     ]
     path = tmp_path / "bench.json"
     path.write_text(json.dumps(found | {"busy": {"ar": spread(0.5, 0.4, 0.6)}}))
-    text = readme.bench(path)
+    text = measured.bench(path)
     assert "`quick` 0.10 ms (0.90), `uneven` 0.10 ms (1.10) **missed**" in text
     assert "another busy process" in text and "`ar` 50% (40% to 60%)" in text
 
 
 def test_the_page_s_figures_come_from_its_file(tmp_path):
     path = tmp_path / "page.json"
-    assert "tests.browser.measure --json" in readme.page(path)
+    assert "tests.browser.measure --json" in measured.page(path)
     figures = {
         "tokens": 2000,
         "lanes": 5,
@@ -62,7 +62,7 @@ def test_the_page_s_figures_come_from_its_file(tmp_path):
         ],
     }
     path.write_text(json.dumps(figures))
-    text = readme.page(path)
+    text = measured.page(path)
     assert "| first paint, warm | 1.25 s | below 2 s: reached |" in text
     assert "| event to frame, 95th percentile | 31 ms | at most 30 ms: **missed** |" in text
     assert "| score of 6 methods x 2,000 positions, frames | 49 a second | at least 50: **missed** |" in text

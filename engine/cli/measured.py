@@ -1,0 +1,350 @@
+"""What was measured, as tables: README.md shows a few of them, `docs/results/README.md` all of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from engine.cli.autobench import KEPT
+from engine.cli.autobench import LEAST as LEFT
+from engine.files.places import ROOT
+from engine.papers.systems import FOLDER as QUALITY
+from engine.papers.systems import Systems, command, recorded
+
+BENCH = ROOT / "docs" / "results" / "bench.json"
+AUTO = ROOT / "docs" / "results" / "auto.json"
+PAGE = ROOT / "docs" / "results" / "page.json"
+LEAST = {
+    "ar / hf generate": 1.2,
+    "sd / hf assisted 5": 1.8,
+    "sd / ar": 2.0,
+    "sd:gamma=7 / ar": 2.0,
+}  # what was set out to be reached
+AFTERWARDS = {"sd:gamma=7 / ar": "with a length chosen after the first measurement"}
+MOST = {"ar light / full": 1.15, "sd light / full": 1.15}
+MOST_SHARE = 0.15  # of a round, for trees of 60 nodes
+SHOWN = (  # the methods that README.md shows: plain, drafted in each way, lossy by each rule, and the draft alone
+    *("ar", "sd", "mtp", "dflash", "eagle3", "heterospec", "medusa", "pld", "suffix", "stand"),
+    *("easd", "cm_asd", "specdec", "topk_lossy", "autojudge", "draft_alone"),
+)
+GLANCE = ("right, %", "less `ar`'s", "same output, %", "tokens a call", "speed, x `ar`'s")  # and what it shows of them
+MISSED = " **missed**"
+MOST_MS = 1.0  # a round of a lookup structure
+
+
+def ratios(path: Path) -> str:
+    """The last recorded bench: ratios with goals, and those to transformers' own."""
+    if not path.is_file():
+        return "Not measured yet: run `python -m engine bench --json > docs/results/bench.json`.\n"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    asked = f" --threads {found['threads']}" if found.get("threads_why") == "as asked" else ""
+    lines = [
+        f"Recorded by `python -m engine bench{asked} --json > docs/results/bench.json`: {found['dtype']} on "
+        f"{found['device']}, threads: {found['threads']}, {found['prompts']} held-out {found['task']} prompts, greedy, "
+        "interleaved in one process; median of the repetitions with the smallest and largest. Ratios are of tokens per "
+        "second over whole calls, prefill included.",
+        "",
+        "| ratio | median | range | set out to reach |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name, row in (found["ratios"] | found["recording"]).items():
+        if name not in LEAST and name not in MOST and "hf" not in name:
+            continue
+        lines.append(
+            f"| {name} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {_verdict(name, row)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def bench(path: Path) -> str:
+    """The last recorded bench, whole."""
+    if not path.is_file():
+        return ratios(path)
+    found = json.loads(path.read_text(encoding="utf-8"))
+    lines = [
+        ratios(path),
+        "Each method on the same prompts: tokens per second, also over those of `ar`, target calls, tokens verified "
+        "(roots included), tokens a target call.",
+        "",
+        "| method | tokens/s | against `ar` | range | calls | verified | tau |",
+        "| --- | --: | --: | --- | --: | --: | --: |",
+    ]
+    for name, count in found["counts"].items():
+        row = found["ratios"].get(f"{name} / ar", {"median": 1.0, "low": 1.0, "high": 1.0})
+        tau = "" if count["tau"] is None else f"{count['tau']:.2f}"  # of what never calls the target
+        speed = found["tokens_per_s"][name]["median"]
+        lines.append(
+            f"| `{name}` | {speed:.0f} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | "
+            f"{count['calls']} | {count['verify_tokens']} | {tau} |"
+        )
+    if any("scope=global" in name for name in found["counts"]):
+        lines += [
+            "",
+            "Token recycling forgets between prompts by default; `scope=global` keeps its matrix from prompt to "
+            "prompt, as its paper does, and `fill_empty` feeds rows that nobody wrote, as its code does.",
+        ]
+    else:
+        lines += [
+            "",
+            "Token recycling runs at our default here, which forgets between prompts; its paper keeps one matrix for "
+            "good.",
+        ]
+    lines += [""]
+    lines += [f"With {said}." for said in _busy(found)]
+    lines += [
+        "",
+        "Lookup structures with 10,000 tokens of history, update and draft together, processor time a round, median "
+        f"and 95th percentile (both set out to stay below {MOST_MS:g} ms): {', '.join(_lookups(found).values())}.",
+        "",
+        "Bookkeeping of trees of 60 nodes, all that is neither a pass of the target nor of the head, share of a round "
+        f"(set out to stay below {MOST_SHARE:.0%} in every repetition): {', '.join(_trees(found).values())}.",
+    ]
+    lines += [
+        "",
+        f"If a token only had to read the target's {found['weight_bytes'] / 1e6:.0f} MB of weights at the bandwidth "
+        f"measured on the spot, there would be {found['limit_tokens_per_s']:.0f} tokens/s; "
+        f"`ar` reaches {found['ar_share_of_limit']:.0%} of that.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _lookups(found: dict[str, Any]) -> dict[str, str]:
+    """What a round of each lookup structure costs."""
+    return {
+        c["method"]: f"`{c['method']}` {c['both']:.2f} ms ({c['worst']:.2f})"
+        + ("" if max(c["both"], c["worst"]) <= MOST_MS else MISSED)
+        for c in found["lookups"]
+    }
+
+
+def _trees(found: dict[str, Any]) -> dict[str, str]:
+    """What bookkeeping costs each method with large trees."""
+    return {
+        name: f"`{name}` {_share(cost['share'])} of {cost['round_ms']['median']:.0f} ms"
+        for name, cost in found["trees"].items()
+    }
+
+
+def bench_said(path: Path) -> str:
+    """The bench in short: ratios, and what was missed besides."""
+    if not path.is_file():
+        return ratios(path)
+    found = json.loads(path.read_text(encoding="utf-8"))
+    slow, heavy = ([n for n, said in of.items() if MISSED in said] for of in (_lookups(found), _trees(found)))
+    besides = [
+        f"{what} of {', '.join(f'`{name}`' for name in names)} (set out to stay below {most})"
+        for what, most, names in (
+            ("a lookup's time a round", f"{MOST_MS:g} ms", slow),
+            ("bookkeeping's share of a round", f"{MOST_SHARE:.0%}", heavy),
+        )
+        if names
+    ]
+    return (
+        ratios(path)
+        + (f"\nBesides **missed**: {'; '.join(besides)}.\n" if besides else "")
+        + f"\nAll {len(found['counts'])} methods and settings: [docs/results](docs/results/README.md#speed).\n"
+    )
+
+
+def left(path: Path) -> str:
+    """The last recorded comparison of settings left to the device with fixed ones."""
+    if not path.is_file():
+        return "Not measured yet: run `python -m engine bench --auto`.\n"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    lines = [
+        f"Recorded by `{_auto(found, path)}`: {found['dtype']} on {found['device']}, threads: {found['threads']}, "
+        f"held-out prompts, greedy, {found['repetitions']} interleaved repetitions of each task; median with the "
+        "smallest and largest. A method that is kept lives through a task's prompts (`Lab.living`) and begins each "
+        "with what those before it taught; else nothing is known of a text when it begins.",
+        "",
+        "| left to the device | task | times `ar` | best fixed setting | times that | set out to reach |",
+        "| --- | --- | --: | --- | --- | --- |",
+    ]
+    for task, part in found["tasks"].items():
+        for row in part["auto"]:
+            best, ar = row["over_best"], row["over_ar"]
+            reached = "reached" if best["median"] >= LEFT else "**missed**"
+            lines.append(
+                f"| {_kept(row['auto'])} | {task} | {ar['median']:.2f} | `{row['best']}` | {best['median']:.2f} "
+                f"({best['low']:.2f} to {best['high']:.2f}) | at least {LEFT:g}: {reached} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def _auto(found: dict[str, Any], path: Path) -> str:
+    """The command that recorded it."""
+    items = max(part["prompts"] for part in found["tasks"].values())
+    asked = f"--auto --threads {found['threads']} --items {items} --json"
+    return f"python -m engine bench {asked} > docs/results/{path.name}"
+
+
+def _kept(name: str) -> str:
+    """The setting as code, and whether its method was kept in words."""
+    return f"`{name.removesuffix(KEPT)}`" + (KEPT if name.endswith(KEPT) else "")
+
+
+def _share(spread: dict[str, float]) -> str:
+    """A share with its range, and whether it is too large."""
+    said = f"{spread['median']:.1%} ({spread['low']:.1%} to {spread['high']:.1%})"
+    return said + ("" if spread["high"] <= MOST_SHARE else MISSED)
+
+
+def _verdict(name: str, spread: dict[str, float]) -> str:
+    """The goal of a ratio, and whether every repetition reached it; a median alone does not count."""
+    if name in LEAST:
+        goal, typical, worst = f"at least {LEAST[name]:g}", *(spread[k] >= LEAST[name] for k in ("median", "low"))
+    elif name in MOST:
+        goal, typical, worst = f"at most {MOST[name]:g}", *(spread[k] <= MOST[name] for k in ("median", "high"))
+    else:
+        return ""
+    said = "reached" if worst else "reached in the median, **missed** in the worst" if typical else "**missed**"
+    return ", ".join(filter(None, (f"{goal}: {said}", AFTERWARDS.get(name, ""))))
+
+
+def _busy(found: dict[str, Any]) -> list[str]:
+    """The sentence on a busy machine, once it was measured."""
+    rows = [
+        f"`{name}` {s['median']:.0%} ({s['low']:.0%} to {s['high']:.0%})" for name, s in found.get("busy", {}).items()
+    ]
+    return [f"another busy process beside it, of its own tokens per second: {', '.join(rows)}"] if rows else []
+
+
+def quality(folder: Path) -> str:
+    """What `compare` recorded of each task: quality beside calls and tokens a call."""
+    found = recorded(folder)
+    if not found:
+        return f"Not measured yet: run `{command('arithmetic')}`.\n"
+    return "\n".join(_quality(sheet, is_open=sheet is found[0]) for sheet in found)
+
+
+def _quality(sheet: Systems, is_open: bool) -> str:
+    many = "1 method" if len(sheet.rows) == 1 else f"{len(sheet.rows)} methods"
+    lines = [
+        f"<details{' open' * is_open}><summary>{sheet.name}: {many}</summary>",
+        "",
+        sheet.told,
+        "",
+        f"| method | {' | '.join(sheet.columns)} |",
+        "| --- " + "| --: " * len(sheet.columns) + "|",
+        *(f"| `{method}` | {' | '.join(cell or '-' for cell in cells)} |" for method, cells in sheet.rows),
+        "",
+        "</details>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def page(path: Path) -> str:
+    """The last recorded measurement of the page."""
+    if not path.is_file():
+        return "Not measured yet: run `python -m tests.browser.measure --json docs/results/page.json`.\n"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    lines = [
+        f"The page, recorded by `python -m tests.browser.measure --json docs/results/page.json`: {found['lanes']} "
+        f"made-up lanes of {found['tokens']:,} tokens and more, headless Chromium without a GPU on the cores of the "
+        "server.",
+        "",
+        "| what | measured | set out to reach |",
+        "| --- | --: | --- |",
+    ]
+    lines += [
+        f"| {what} | {value} | {goal and goal + ': ' + ('reached' if met else '**missed**')} |"
+        for what, value, goal, met in _page(found)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _page(found: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
+    """What was measured, how much, the goal, whether it was reached."""
+    late, warm = found["event_to_frame_ms"], found["first_paint_s"]["warm"]
+    rows = [
+        ("first paint, warm", f"{warm:.2f} s", "below 2 s", warm < 2),
+        ("event to frame, median", f"{late['median']:.0f} ms", "", True),
+        ("event to frame, 95th percentile", f"{late['p95']:.0f} ms", "at most 30 ms", late["p95"] <= 30),
+        ("updates (15 are sent)", f"{found['updates_per_s']:.1f} a second", "", True),
+        ("frames while streaming", f"{found['frames_per_s']:.0f} a second", "at least 50", found["frames_per_s"] >= 50),
+        ("hover, script until marked", f"{found['hover']['script_ms']:.2f} ms", "", True),
+        ("requests to the outside", f"{found['outside']}", "none", found["outside"] == 0),
+    ]
+    for score in found.get("score", ()):
+        late, what = (
+            score["event_to_frame_ms"],
+            f"score of {score['methods']} methods x {score['positions']:,} positions",
+        )
+        rows += [
+            (f"{what}, event to frame, 95th percentile", f"{late['p95']:.0f} ms", "at most 30 ms", late["p95"] <= 30),
+            (f"{what}, frames", f"{score['frames_per_s']:.0f} a second", "at least 50", score["frames_per_s"] >= 50),
+        ]
+    return rows
+
+
+def whole() -> str:
+    """`docs/results/README.md`: every table."""
+    parts = {
+        "Speed": bench(BENCH),
+        "Settings left to the device": left(AUTO),
+        "Quality": quality(QUALITY),
+        "The page": page(PAGE),
+    }
+    lines = ["# What was measured", "", "Written by `python -m engine readme` from the files of this folder.", ""]
+    return "\n".join([*lines, *(f"## {title}\n\n{body}" for title, body in parts.items())]).rstrip() + "\n"
+
+
+def glance(folder: Path) -> str:
+    """Quality beside speed in short: some methods on the first task that `compare` recorded."""
+    found = recorded(folder)
+    if not found:
+        return quality(folder)
+    sheet = found[0]
+    columns = [name for name in GLANCE if name in sheet.columns]
+    at = [sheet.columns.index(name) for name in columns]
+    rows = {method: [cells[i] or "-" for i in at] for method, cells in sheet.rows}
+    lines = [
+        f"On {sheet.name}: {sheet.told}",
+        "",
+        f"| method | {' | '.join(columns)} |",
+        "| --- " + "| --: " * len(columns) + "|",
+        *(f"| `{method}` | {' | '.join(rows[method])} |" for method in SHOWN if method in rows),
+        "",
+        f"All {len(sheet.rows)} methods, and {len(found) - 1} more recordings: [docs/results](docs/results/README.md).",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def left_said(path: Path) -> str:
+    """Settings left to the device in a few sentences."""
+    if not path.is_file():
+        return left(path)
+    found = json.loads(path.read_text(encoding="utf-8"))
+    rows = [(task, row) for task, part in found["tasks"].items() for row in part["auto"]]
+    first = next(iter(found["tasks"]))
+    fast = [
+        f"{_kept(row['auto'])} {row['over_ar']['median']:.2f}"
+        for task, row in rows
+        if task == first and not row["auto"].endswith(KEPT)
+    ]
+    missed = [
+        f"{_kept(row['auto']).replace(KEPT, ' (kept)')} on {task} ({row['over_best']['median']:.2f} of `{row['best']}`)"
+        for task, row in rows
+        if row["over_best"]["median"] < LEFT
+    ]
+    return (
+        f"Recorded by `{_auto(found, path)}`: on {first}, times the tokens per second of `ar`, {', '.join(fast)}. Set "
+        f"out to be at least {LEFT:g} times as fast as the best of the fixed settings that were tried: "
+        f"{len(rows) - len(missed)} of {len(rows)} reached it"
+        + (f"; **missed** by {', '.join(missed)}" if missed else "")
+        + ". The table is in [docs/results](docs/results/README.md#settings-left-to-the-device).\n"
+    )
+
+
+def page_said(path: Path) -> str:
+    """The page's measurements in two sentences."""
+    if not path.is_file():
+        return page(path)
+    rows = _page(json.loads(path.read_text(encoding="utf-8")))
+    goals = [row for row in rows if row[2]]
+    missed = [f"{what} {value} ({goal})" for what, value, goal, met in goals if not met]
+    return (
+        f"The page, measured by `python -m tests.browser.measure`: {len(goals) - len(missed)} of {len(goals)} goals "
+        "reached"
+        + (f"; **missed**: {', '.join(missed)}" if missed else "")
+        + ". All of them are in [docs/results](docs/results/README.md#the-page).\n"
+    )
