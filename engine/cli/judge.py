@@ -21,7 +21,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _later(module: str, name: str) -> Callable[[argparse.Namespace], int]:
-    """A handler whose module is imported when it is called: scikit-learn would slow every other command."""
+    """A handler whose module is imported when it is called: `mine` and each `--help` need no scikit-learn."""
     return lambda args: int(getattr(importlib.import_module(module), name)(args))
 
 
