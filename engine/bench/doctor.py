@@ -24,7 +24,7 @@ from engine.heads.graphs import Levels
 from engine.heads.treemask import TreeMask
 from engine.model import Model, Session
 from engine.model.decoder import Decoder
-from engine.model.devices import DTYPES, KINDS, accelerators, placement, synchronise
+from engine.model.devices import DTYPES, KINDS, accelerators, described, placement, synchronise
 from engine.model.generic import GenericDecoder
 from engine.model.graphs import Again, Capturer, CudaCapturer, GraphedDecoder, obstacle
 from engine.model.layers import layers_of
@@ -88,14 +88,12 @@ def examine(model: Model, folder: str) -> Report:
 
 
 def _about(model: Model) -> dict[str, Any]:
-    device = model.device
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
     return {
         "draftscope": __version__,
         "torch": torch.__version__,
         "python": platform.python_version(),
         "system": platform.platform(),
-        "device": f"{device} ({name})",
+        "device": described(model.device),
         "devices for auto": ", ".join(accelerators()) or "cpu",
         "model": f"{model.name}, {model.parameters:,} parameters, {model.dtype}",
         "threads": torch.get_num_threads(),

@@ -21,9 +21,10 @@ from engine.config import AUTO
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.model.devices import described
 
 TASKS = ("arithmetic", "functions", "sentences")
-CHAINS, STEPS = (3, 5, 7, 10, 16, 31), (4, 7, 9, 16, 31)  # lengths of chains of a draft model, and of an MTP head
+CHAINS, STEPS = (3, 5, 7, 10, 16, 31), (4, 7, 9, 16, 31, 63)  # lengths of chains of a draft model, and of an MTP head
 BLOCKS = (4, 7, 10, 15)  # draft tokens of a DFlash drafter's blocks
 TREES = ((8, 3), (12, 3), (16, 5), (16, 9), (24, 7), (60, 7))  # nodes with the root, levels after the first
 SPINES = ((6, 5), (10, 9), (16, 15), (24, 23))  # the same of trees without branches
@@ -79,7 +80,7 @@ def bench_auto(args: argparse.Namespace) -> int:
             "auto": [_told(choice) for choice in choices(times, specs)],
         }
     result = {
-        "device": str(lab.target.device),
+        "device": described(lab.target.device),
         "dtype": lab.target.dtype,
         "threads": torch.get_num_threads(),
         "target": lab.target.describe(),

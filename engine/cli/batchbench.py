@@ -14,6 +14,7 @@ from engine.cli.options import Prompt, load_lab
 from engine.cli.progress import track
 from engine.cli.specs import label, once, parse_method, split
 from engine.methods import get_card
+from engine.model.devices import described
 from engine.tasks.marking import OWN
 
 
@@ -47,7 +48,7 @@ def bench_batches(args: argparse.Namespace, given: Sequence[Prompt]) -> int:
         lambda it: track(it, "repetitions", args.repetitions, quiet=args.json),
     )
     result = {
-        "device": str(lab.target.device),
+        "device": described(lab.target.device),
         "dtype": lab.target.dtype,
         "threads": torch.get_num_threads(),
         "models": {role: model.describe() for role, model in (("target", lab.target), *lab.models.items())},

@@ -27,6 +27,7 @@ from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.model.devices import described
 from engine.tasks import Problem
 from engine.tasks.marking import OWN, marking
 from engine.tune.speed import measure
@@ -187,7 +188,7 @@ def _report(lab: Lab, times: Times) -> dict[str, Any]:
     size = getattr(lab.target.decoder, "reads", lab.target.bytes)
     limit = bandwidth(lab.target.device) / size
     return {
-        "device": str(lab.target.device),
+        "device": described(lab.target.device),
         "dtype": lab.target.dtype,
         "threads": torch.get_num_threads(),
         "threads_why": lab.threads.why if lab.threads else "",

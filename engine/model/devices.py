@@ -3,6 +3,7 @@
 The choice itself is a function of numbers (`place`), so that it is tested where there is no accelerator.
 """
 
+import platform
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -98,6 +99,15 @@ def homes(device: str) -> list[torch.device]:
     if len(found) > 1 and ({one.type for one in found} not in ({"cuda"}, {"xpu"}) or len(set(found)) < len(found)):
         raise ConfigError(f"device={device!r} must name different GPUs of one kind, such as 'cuda:0,cuda:1'.")
     return found
+
+
+def described(device: torch.device) -> str:
+    """A device with what its speed hangs on: the name of a GPU, the vector instructions that torch uses of a CPU."""
+    if device.type == "cuda":
+        return f"{device} ({torch.cuda.get_device_name(device)})"
+    if device.type == "cpu":
+        return f"{device} ({platform.machine()}, {torch.backends.cpu.get_cpu_capability()})"
+    return str(device)
 
 
 def free(device: torch.device) -> int:

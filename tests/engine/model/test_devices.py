@@ -5,7 +5,7 @@ import torch
 
 from engine.errors import ConfigError
 from engine.model import devices
-from engine.model.devices import homes, pick_device, place
+from engine.model.devices import described, homes, pick_device, place
 from engine.runs import loading
 
 GB = 10**9
@@ -65,3 +65,12 @@ def test_several_devices_must_be_gpus_of_one_kind(monkeypatch: pytest.MonkeyPatc
 def test_what_is_not_there_is_said(name: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         pick_device(name)
+
+
+def test_a_device_is_described_with_what_its_speed_hangs_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"A GPU, number {device.index}")
+    assert described(torch.device("cuda:1")) == "cuda:1 (A GPU, number 1)"
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    assert described(torch.device("cpu")) == "cpu (x86_64, AVX2)"
+    assert described(torch.device("mps")) == "mps"
