@@ -99,7 +99,7 @@ class Decoding:
             round_ = self._round()
             total += round_.draft_ms + round_.verify_ms + round_.other_ms
             yield round_
-        yield RunEnded(self.reason, prefill, total, self.tokenizer.decode(self.response))
+        yield RunEnded(self.reason, prefill, total, self.tokenizer.continued(self.response))
 
     def _round(self) -> Round:
         watch = Stopwatch(self._now)
@@ -184,7 +184,7 @@ class Decoding:
             return "eos"
         if self.config.stop:
             longest = max(map(len, self.config.stop))
-            end = self.tokenizer.decode(self.response[-max(64, 4 * longest) :])  # a character is 4 bytes at most
+            end = self.tokenizer.continued(self.response[-max(64, 4 * longest) :])  # a character is 4 bytes at most
             if any(s in end for s in self.config.stop):
                 return "stop"
         if len(self.response) >= self.config.max_new_tokens:

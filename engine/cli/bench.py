@@ -214,7 +214,7 @@ def _quality(lab: Lab, times: Times, problems: Sequence[Problem]) -> dict[str, d
 def _answers(lab: Lab, lap: Lap, problems: Sequence[Problem]) -> Responses:
     found = Responses()
     for place, (problem, ids) in enumerate(zip(problems, lap.outputs, strict=True)):
-        text = lab.target.tokenizer.decode(ids)
+        text = lab.target.tokenizer.continued(ids)
         right = marking(problem.family).right(problem, text)
         found[place, 0] = Response((place,), len(ids), ids, text, problem.answer, right)
     return found

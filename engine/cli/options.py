@@ -105,9 +105,13 @@ def add_sampling(parser: argparse.ArgumentParser, *, method: bool = False) -> No
     """How to decode; with one `method` also its knobs, which several have behind their names (`sd:gamma=7`)."""
     group = parser.add_argument_group("decoding")
     group.add_argument(
-        "--max-new-tokens", type=COUNT, default=128, metavar="N", help="limit of the response (default: 128 tokens)"
+        "--max-new-tokens",
+        type=COUNT,
+        default=128,
+        metavar="N",
+        help="limit of the response (default: %(default)d tokens)",
     )
-    group.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy (default: 0)")
+    group.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy (default: %(default)g)")
     group.add_argument(
         "--top-p", type=float, default=1.0, metavar="P", help="nucleus mass, above 0 to 1 (default: 1, off)"
     )

@@ -66,13 +66,13 @@ class OnlineSearch:
             done.labels = [label for label in rule.labels if label.t < len(done.final)]
             for label in (label for label in done.labels if label.important):  # what really followed the target's token
                 label.target_rest = done.final[label.t + 1 :]
-                label.target_text = self.tokenizer.decode(label.target_rest)
+                label.target_text = self.tokenizer.continued(label.target_rest)
         done.pieces, done.seconds = self.pieces(done.final), self.clock() - began
         yield done
 
     def response(self, prompt: Prompt, ids: Sequence[int]) -> Response:
         """A response as text, with its answer."""
-        text = self.tokenizer.decode(ids)
+        text = self.tokenizer.continued(ids)
         return Response(text, self.criterion.answer(prompt.problem, text))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
@@ -137,7 +137,7 @@ class OnlineRule:
             [],
             rest,
             "",
-            search.tokenizer.decode(rest),
+            search.tokenizer.continued(rest),
             self.first.answer,
             None if unlikely else alternative.answer,
             "",

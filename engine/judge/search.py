@@ -128,7 +128,7 @@ class Search:
     def _label(
         self, prompt: str, y: list[int], fork: Fork, important: bool, against: Response, alternative: Response
     ) -> Label:
-        t, decode, piece = fork.t, self.tokenizer.decode, self.tokenizer.piece
+        t, decode, piece = fork.t, self.tokenizer.continued, self.tokenizer.piece
         return Label(
             prompt,
             t,
@@ -147,7 +147,7 @@ class Search:
         )
 
     def _response(self, prompt: Prompt, ids: Sequence[int]) -> Response:
-        text = self.tokenizer.decode(ids)
+        text = self.tokenizer.continued(ids)
         return Response(text, self.criterion.answer(prompt.problem, text))
 
     def _pieces(self, ids: Sequence[int]) -> list[str]:

@@ -25,6 +25,8 @@ def get_card(name: str) -> Card:
     Raises:
         ConfigError: with the nearest right name, or why the parts do not fit.
     """
+    if not isinstance(name, str):
+        raise ConfigError(f"A method is named by a text, such as 'sd', not {name!r}.")
     known = {card.name: card for card in CARDS}
     if card := known.get(name) or composed(name):
         return card

@@ -85,6 +85,9 @@ def compose(*, drafter: str, shape: str, rule: str, **knobs: KnobValue) -> Card:
     Raises:
         ConfigError: an unknown part or knob, or parts that do not fit, with the reason.
     """
+    for part in (drafter, shape, rule):
+        if not isinstance(part, str):
+            raise ConfigError(f"A part is named by a text, such as 'model', 'chain', 'exact', not {part!r}.")
     name = PLUS.join((drafter, shape, rule))
     return make_card(
         name=name,

@@ -1,6 +1,6 @@
 """Tokenizer: text to ids and back, pieces that show what a single token is, and whether two models share ids."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, cast
 
@@ -101,6 +101,14 @@ class Tokenizer:
         """Text of ids, special tokens left out."""
         return cast(str, self.hf.decode(list(ids), skip_special_tokens=True))
 
+    def continued(self, ids: Sequence[int]) -> str:
+        """Text of ids behind a prompt, special tokens left out: what their pieces make up, a space at its beginning
+        included, which decoders strip where a text begins. Of an encoder-decoder they do begin one."""
+        if self.seam:
+            return self.decode(ids)
+        before, whole = self.decode(self._anchor), self.decode([*self._anchor, *ids])
+        return whole[len(before) :] if whole.startswith(before) else self.decode(ids)
+
     def text_ids(self, text: str) -> list[int]:
         """Ids of a text at the start of a sequence, with what the tokenizer puts before it; never none."""
         return list(self.hf(text)["input_ids"]) or [self.blank]
@@ -141,16 +149,23 @@ class Tokenizer:
         anchor = self._anchor
         return cast(str, self.hf.decode([*anchor, token]))[len(self.hf.decode(list(anchor))) :]
 
-    @property
+    @cached_property
     def _anchor(self) -> tuple[int, ...]:
         return tuple(self.hf("a", add_special_tokens=False)["input_ids"])
 
 
 def _ids(prompt: Sequence[int]) -> list[int]:
+    refused = ConfigError(f"A prompt is a text or a list of token ids, not {str(prompt)[:60]!r}.")
+    if isinstance(prompt, bytes | bytearray | Mapping):
+        raise refused
     try:
-        return [int(i) for i in prompt]
+        given = list(prompt)
+        ids = [int(i) for i in given]
     except (TypeError, ValueError):
-        raise ConfigError(f"A prompt is a text or a list of token ids, not {str(prompt)[:60]!r}.") from None
+        raise refused from None
+    if any(isinstance(i, bool) or i != kept for i, kept in zip(given, ids, strict=True)):
+        raise refused
+    return ids
 
 
 @lru_cache(maxsize=1)

@@ -48,6 +48,10 @@ def test_ids_are_taken_as_they_are(plain: Tokenizer) -> None:
         (["a"], "list of token ids"),
         ([[1, 2]], "list of token ids"),
         (None, "list of token ids"),
+        (b"Hi", "list of token ids"),
+        ({5: "x"}, "list of token ids"),
+        ([1.5], "list of token ids"),
+        ([True], "list of token ids"),
         (7, "list of token ids"),
         ("half \ud83e of a pair", "not valid text"),
     ],
@@ -84,6 +88,20 @@ def test_chat_templates_of_multimodal_models_are_given_parts(template: str, tmp_
     hf.chat_template = template
     chatty = Tokenizer(hf, [EOS])
     assert chatty.decode(chatty.conversation(["hi", "so", "go on"], chat=True)) == "[hi][so][go on]"
+
+
+def test_what_goes_on_a_text_keeps_its_first_space(plain: Tokenizer, bytewise: Tokenizer) -> None:
+    """Decoders of SentencePiece models strip it where a text begins."""
+    core = Core(models.BPE({"▁": 0, "a": 1, "b": 2, "<s>": 3}, [], byte_fallback=True))
+    core.pre_tokenizer = pre_tokenizers.Metaspace()
+    core.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    stripping = Tokenizer(PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<s>"), [3])
+    ids = [0, 0, 2, 0, 1]
+    assert stripping.decode(ids) == " b a" and stripping.continued(ids) == "  b a"
+    assert stripping.continued([*ids, 3]) == "".join(stripping.piece(i) for i in ids)
+    for tokenizer in (plain, bytewise):
+        assert tokenizer.continued(tokenizer.encode(" b a")) == " b a" and tokenizer.continued([]) == ""
+    assert "\ufffd" in bytewise.continued(bytewise.encode("é")[:1])
 
 
 def test_pieces_show_single_tokens(plain: Tokenizer, bytewise: Tokenizer) -> None:
