@@ -18,6 +18,7 @@ from typing import Any
 
 from engine.analysis.grouping import pair_names, task_of
 from engine.analysis.intervals import Interval, ratio_interval
+from engine.config import AUTO
 from engine.costs import Curve
 from engine.errors import ConfigError
 from engine.trace import outcome
@@ -52,6 +53,12 @@ class Option:
         return ratio_interval(self.each, lambda s: (s[..., 0] / s[..., 1]) / (s[..., 2] / s[..., 3]))
 
     @property
+    def usual(self) -> int:
+        """Draft tokens of a round that drafts, in the mean, rounded."""
+        drafted = [size for size, _, _ in self.steps if size]
+        return round(sum(drafted) / len(drafted)) if drafted else 0
+
+    @property
     def label(self) -> str:
         """As the command line names it, with the length of its chains or the size of its trees."""
         return self.method + "".join(f":{n}={self.knobs[n]}" for n in ("gamma", "total_token") if n in self.knobs)
@@ -74,6 +81,7 @@ class Option:
             else {"mean": found.mean, "low": found.low, "high": found.high, "n": found.n},
             "tau": self.tau,
             "levels": self.levels,
+            "usual": self.usual,
             "computed_from_gamma": self.probed,
         }
 
@@ -102,6 +110,12 @@ def recast(rounds: Sequence[Step], most: int, limit: int) -> Iterator[Step]:
         given = min(good + 1, len(agrees) - at)
         yield length, good, given
         at += given
+
+
+def fixed(knobs: Mapping[str, Any], name: str) -> int:
+    """A number of a method's settings; 0 where it has none, or leaves it to the device."""
+    value = knobs.get(name)
+    return 0 if value == AUTO else int(value or 0)
 
 
 def _facts(drafted: int, accepted: int, emitted: int) -> list[bool | None]:
@@ -147,8 +161,8 @@ def options(
         pairs = [(names[name], partners[name]) for name in partners]
         found.append(_measured(pairs))
         head = runs[0].head
-        if head.shape == "chain" and not found[-1].once and int(head.knobs.get("gamma") or 0) > 1:
-            lengths = range(1, int(head.knobs["gamma"]))
+        if head.shape == "chain" and not found[-1].once and (most := fixed(head.knobs, "gamma")) > 1:
+            lengths = range(1, most)
             found += [_computed(pairs, length, costs, head.drafter in free) for length in lengths]
     return found
 
@@ -224,7 +238,7 @@ def choose(found: Sequence[Option]) -> Option:
         raise ConfigError("No method ran on the same prompts as plain decoding, without changing its output.")
     best = max(mean for _, mean in timed)
     near = [option for option, mean in timed if mean >= best * (1 - EVEN)]
-    near.sort(key=lambda option: int(option.knobs.get("gamma") or 0))
+    near.sort(key=lambda option: fixed(option.knobs, "gamma") or option.usual)
     return next((option for option in near if option.probed is None), near[len(near) // 2])
 
 
@@ -323,7 +337,7 @@ class Batch:
             "hardware": self.hardware,
             "label": option.label if pays else "ar",
             "method": option.method if pays else "ar",
-            "gamma": int(option.knobs["gamma"]) if pays else 0,
+            "gamma": (fixed(option.knobs, "gamma") or option.usual) if pays else 0,
             "speedup": max(speed, 1.0),
         }
 

@@ -52,6 +52,20 @@ def by_method(kept: Sequence[Trace], usual: Mapping[str, Knobs]) -> dict[str, li
     return named
 
 
+def label_of(trace: Trace, usual: Mapping[str, Knobs]) -> str:
+    """The label of one run for itself: its method with the knobs that are not as usual."""
+    return next(iter(by_method([trace], usual)))
+
+
+def undrafted(groups: Mapping[str, Sequence[Trace]]) -> list[Trace]:
+    """The runs of plain decoding: the reference's, else those of methods that drafted in none of their runs and change
+    nothing. A look-up that found nothing on one prompt is no plain decoding."""
+    every = [trace for runs in groups.values() for trace in runs]
+    reference = [trace for trace in every if trace.head.guarantee == "reference"]
+    idle = [runs for runs in groups.values() if not any(event.drafted for trace in runs for event in trace.rounds)]
+    return reference or [trace for runs in idle for trace in runs if trace.head.guarantee != "lossy"]
+
+
 def _settings(trace: Trace) -> dict[str, Any]:
     return {**trace.head.knobs, "temperature": trace.head.sampling.get("temperature", 0.0)}
 

@@ -249,8 +249,7 @@ def pool(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _section(task: str, frame: pd.DataFrame) -> dict[str, Any]:
-    undrafted = (frame["drafted"] == 0) & (frame["guarantee"] != "lossy")
-    plain = frame[undrafted].drop_duplicates([*PAIR, *PLACE])
+    plain = frame[_plain(frame)].drop_duplicates([*PAIR, *PLACE])
     prompts = frame.groupby("label", sort=False)[PAIR].apply(lambda own: len(own.drop_duplicates()))
     return {
         "task": task,
@@ -261,6 +260,16 @@ def _section(task: str, frame: pd.DataFrame) -> dict[str, Any]:
         "ablation": [],
         "granularity": [],
     }
+
+
+def _plain(frame: pd.DataFrame) -> "pd.Series[bool]":
+    """The runs of plain decoding: the reference's, else those of methods that drafted in none of their runs. A look-up
+    that found nothing on one prompt is no plain decoding."""
+    reference = frame["guarantee"] == "reference"
+    if reference.any():
+        return reference
+    drafted = frame.groupby("label", sort=False)["drafted"].transform("sum")
+    return (drafted == 0) & (frame["guarantee"] != "lossy")
 
 
 def _method(label: str, own: pd.DataFrame, plain: pd.DataFrame) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def _score(p: float, n: int, confidence: float) -> Interval:
     z = float(special.ndtri((1 + confidence) / 2))
     centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low, high = ((centre + side * half) / (1 + z * z / n) for side in (-1, 1))
-    return Interval(p, max(low, 0.0), min(high, 1.0), n)
+    return Interval(p, max(min(low, p), 0.0), min(max(high, p), 1.0), n)  # rounding puts no mean outside
 
 
 def ratio_interval(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.analysis import heterospec as paper
-from engine.analysis.grouping import Knobs, by_method, by_target, one_target, pair_names, task_of
+from engine.analysis.grouping import Knobs, by_method, by_target, one_target, pair_names, task_of, undrafted
 from engine.analysis.intervals import Interval, mean_interval, ratio_interval, speedup_interval
 from engine.analysis.quality import quality
 from engine.errors import ConfigError
@@ -70,8 +70,7 @@ def _about(kept: Sequence[Trace]) -> dict[str, Any]:
 
 def _section(task: str, groups: Mapping[str, list[Trace]], study: Study | None) -> dict[str, Any]:
     present = {label: runs for label, runs in groups.items() if runs}
-    undrafted = (t for runs in present.values() for t in runs if not any(r.drafted for r in t.rounds))
-    plain = [t for t in undrafted if t.head.guarantee != "lossy"]
+    plain = undrafted(present)
     baselines = dict(zip(pair_names(plain), plain, strict=True))
     prompts = {label: set(pair_names(runs)) for label, runs in present.items()}
     return {

@@ -133,7 +133,10 @@ def _kind(row: Mapping[str, Any]) -> list[str]:
     lines = [f"{row['kind']} ({row['prompts']} prompts): {choice}; speculation {verdict}"]
     for call in row["close"]:
         if call["prompts"] is None:
-            lines.append(f"  as good as {call['label']}: choose either")
+            told = f"as good as {call['label']}: choose either"
+            if call["low"] is None:
+                told = f"not told from {call['label']}: too few prompts for an interval"
+            lines.append(f"  {told}")
             continue
         lines.append(
             f"  close to {call['label']} ({spread({'mean': call['ratio'], **call})} of its speed): decide with\n"

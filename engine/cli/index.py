@@ -3,9 +3,11 @@
 import argparse
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.grouping import label_of
 from engine.analysis.index import NAME, entry, write
 from engine.analysis.reading import read_file, traces_in
 from engine.cli.progress import track
@@ -23,7 +25,12 @@ def handle(args: argparse.Namespace) -> int:
     """Read file after file; none stays in memory. A file of several runs has a row for each."""
     files = track(traces_in(args.folder), "traces", quiet=args.json or not sys.stderr.isatty())
     path = args.folder / NAME
-    rows = (entry(run, file.relative_to(args.folder).as_posix()) for file in files for run in read_file(file))
+    known = import_module("engine.cli.pooled").usual()  # late, as torch comes with the methods
+    rows = (
+        entry(run, file.relative_to(args.folder).as_posix(), label_of(run, known))
+        for file in files
+        for run in read_file(file)
+    )
     count = write(path, rows)
     print(json.dumps({"index": str(path), "runs": count}) if args.json else f"{path}: {count} runs")
     return 0

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.analysis.advice import fixed
+from engine.config import AUTO
 from engine.errors import ConfigError
 
 
@@ -67,16 +69,27 @@ class Setting:
     model: str = ""
     sampled: bool = False  # at a temperature above 0
     levels: int = 0  # of the deepest draft that was recorded
+    usual: int = 0  # draft tokens of a round, in the mean
 
     @property
     def gamma(self) -> int:
-        """Draft tokens of a chain."""
-        return int(self.knobs.get("gamma") or 0)
+        """Draft tokens of a chain; where the runs left them to the device, as many as they had in the mean."""
+        return fixed(self.knobs, "gamma") or (self.usual if self.knobs.get("gamma") == AUTO else 0)
+
+    @property
+    def left(self) -> str:
+        """What is told where the runs left lengths to the device; else nothing."""
+        return "The runs left lengths to the device; these are their means." if AUTO in self.knobs.values() else ""
 
     @property
     def depth(self) -> int:
         """Levels of a tree."""
-        return int(self.gamma or self.levels or self.knobs.get("depth") or 1)
+        return self.gamma or self.levels or fixed(self.knobs, "depth") or 1
+
+    @property
+    def nodes(self) -> int:
+        """Tokens of a tree that are verified, the root included; as for `gamma`."""
+        return self.usual + 1 if self.knobs.get("total_token") == AUTO else fixed(self.knobs, "total_token") or 60
 
     @property
     def draft(self) -> str:
@@ -177,7 +190,7 @@ TENSORRT_LLM: dict[str, Writer] = {
         "speculative_model": s.head,
         "use_dynamic_tree": True,
         "dynamic_tree_max_topK": int(s.knobs.get("tree_top_k", 10)),
-        "max_total_draft_tokens": int(s.knobs.get("total_token", 60)),
+        "max_total_draft_tokens": s.nodes,
     },
     "mtp": lambda s: {"decoding_type": "MTP", "max_draft_len": s.gamma},
     "dflash": lambda s: {"decoding_type": "DFlash", "max_draft_len": s.gamma, "speculative_model": s.head},
@@ -226,7 +239,7 @@ def _eagle(s: Setting, algorithm: str) -> Fields:
         "--speculative-draft-model-path": s.head,
         "--speculative-num-steps": s.depth,
         "--speculative-eagle-topk": int(s.knobs.get("tree_top_k", 10)),
-        "--speculative-num-draft-tokens": int(s.knobs.get("total_token", 60)),
+        "--speculative-num-draft-tokens": s.nodes,
     }
 
 
@@ -250,7 +263,7 @@ def config(engine: str, setting: Setting, lengths: Sequence[tuple[int, int, int]
         "engine": engine,
         "fields": fields,
         "text": TEXTS[engine](fields),
-        "note": NOTES.get((engine, setting.method), ""),
+        "note": " ".join(filter(None, [NOTES.get((engine, setting.method), ""), setting.left])),
     }
 
 
@@ -260,7 +273,7 @@ def configurations(
     """The best option of a kind (`engine.analysis.advice.advise`) as each engine takes it; with draft lengths by batch
     size where their costs are known. `model` is the draft model or head as the server names it."""
     best = advice["best"]
-    setting = Setting(best["method"], best["knobs"], model, sampled, best["levels"])
+    setting = Setting(best["method"], best["knobs"], model, sampled, best["levels"], best["usual"])
     if advice["pays"] is False:
         setting = Setting("ar", {})
     return [config(engine, setting, schedule(advice["batches"], best["method"])) for engine in engines]

@@ -160,3 +160,15 @@ def test_the_calls_of_runs_make_a_curve() -> None:
     assert curve_of(run(0, 4, 0.5).rounds).at(5) == pytest.approx(V.at(5))
     with pytest.raises(ConfigError):
         curve_of([])
+
+
+def test_lengths_left_to_the_device_are_told_as_they_were_and_never_computed() -> None:
+    plain, probe = [run(p, 0, 0.9) for p in range(6)], [run(p, 6, 0.9) for p in range(6)]
+    left = [Trace([replace(t.head, knobs={"gamma": "auto"}), *t.rounds, *([t.end] if t.end else [])]) for t in probe]
+    table = [{"batch": 1, "rows": rows, "verify_ms": 10.0, "draft_ms": 0.1} for rows in (1, 8)]
+    (row,) = advise({"SD": left}, plain, V, batches=batches(table))
+    assert [option["label"] for option in row["options"]] == ["sd:gamma=auto"]
+    drafted = [event.drafted for trace in left for event in trace.rounds if event.drafted]
+    assert row["best"]["usual"] == row["batches"][0]["gamma"] == round(sum(drafted) / len(drafted)) > 3
+    mixed = advise({"SD": left, "Fixed": probe}, plain, V)[0]
+    assert {option["label"] for option in mixed["options"]} >= {"sd:gamma=auto", "sd:gamma=6", "sd:gamma=1"}

@@ -175,3 +175,37 @@ def test_a_hundred_thousand_runs_are_opened_in_seconds() -> None:
     found = index.pool(index.read(data))
     assert found["runs"] == 100_000 and time.process_time() - began < 10
     assert len(found["named"]) == 4 * 2 * index.SHOWN
+
+
+def test_a_look_up_that_found_nothing_is_no_plain_decoding(tmp_path: Path) -> None:
+    """Nor does its place before `ar` make it one."""
+    idle, plain, chain = (Trace(events(name, 30, seed=0)) for name in ("plain", "plain", "chain"))
+    idle.head.method, idle.head.title, idle.head.guarantee = "idle", "Idle", "lossless"
+    for event in idle.rounds:
+        event.verify_ms *= 2
+    path = tmp_path / index.NAME
+    index.write(path, (index.entry(trace, f"{n}.jsonl") for n, trace in enumerate((idle, plain, chain))))
+    (section,) = index.pool(index.read(path.read_bytes()))["sections"]
+    rows = {row["label"]: row["speedup"] and row["speedup"]["mean"] for row in section["methods"]}
+    assert rows[plain.head.title] in (None, pytest.approx(1.0)) and rows["Idle"] == pytest.approx(0.5, rel=0.2)
+    (whole,) = pool([idle, plain, chain], {})["sections"]
+    again = {row["label"]: row["speedup"] and row["speedup"]["mean"] for row in whole["methods"]}
+    assert again["Idle"] == pytest.approx(rows["Idle"], rel=1e-3)
+    assert again[chain.head.title] == pytest.approx(rows[chain.head.title], rel=1e-3)
+
+
+def test_runs_of_other_settings_are_other_rows(tmp_path: Path) -> None:
+    for number, gamma in enumerate((5, 5, 8)):
+        trace = Trace(events("chain", 30, seed=number))
+        trace.head.method, trace.head.title, trace.head.knobs = "sd", "SD", {"gamma": gamma}
+        trace.save(tmp_path / f"{number}.jsonl")
+    assert main(["index", str(tmp_path), "--json"]) == 0
+    found = index.read((tmp_path / index.NAME).read_bytes())
+    assert found["label"].value_counts().to_dict() == {"SD": 2, "SD, gamma 8": 1}
+
+
+def test_a_damaged_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs()[0].save(tmp_path / "good.jsonl")
+    (tmp_path / "bad.jsonl").write_bytes(b"\xbc\x00")
+    assert main(["index", str(tmp_path)]) == 2
+    assert "bad.jsonl: " in capsys.readouterr().err

@@ -61,6 +61,14 @@ def test_student_is_that_of_scipy(n: int) -> None:
     assert found is not None and (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
 
 
+def test_rounding_puts_no_mean_outside_its_bounds() -> None:
+    for n in range(1, 400):
+        for right in {0, 1, n - 1, n}:
+            found = wilson(right, n)
+            assert found is not None and found.low is not None and found.high is not None
+            assert found.low <= found.mean <= found.high
+
+
 def test_impossible_counts() -> None:
     for successes, n in ((3, 2), (-1, 2)):
         with pytest.raises(ValueError):

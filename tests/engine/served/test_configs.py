@@ -41,6 +41,10 @@ def test_what_is_advised_is_what_is_written() -> None:
     assert "num_assistant_tokens=4" in config("transformers", chain)["text"]
     assert "max_draft_len: 4" in config("tensorrt_llm", chain)["text"]
     assert "--spec-draft-n-max 4" in config("llamacpp", chain)["text"]
+    left = config("vllm", Setting("sd", {"gamma": "auto"}, usual=7))
+    assert left["fields"]["num_speculative_tokens"] == 7 and "left lengths to the device" in left["note"]
+    tree = config("sglang", Setting("eagle3", {"total_token": "auto", "depth": "auto"}, levels=9, usual=11))["fields"]
+    assert (tree["--speculative-num-steps"], tree["--speculative-num-draft-tokens"]) == (9, 12)
     assert config("vllm", Setting("recycle", {}))["note"] == "has no counterpart of recycle"
     assert config("vllm", Setting("ar", {}))["fields"] is None
 
