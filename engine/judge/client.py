@@ -3,9 +3,8 @@
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -21,16 +20,27 @@ class Endpoint:
 
     url: str
     model: str
-    key: str = ""
+    key: str = field(default="", repr=False)
     timeout_s: float = 120.0
     tries: int = 4
     wait_s: float = 0.5  # before the second try; doubles each time
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            at = httpx.URL(self.url)
+            known = at.scheme in ("http", "https") and bool(at.host)
+        except (httpx.InvalidURL, ValueError):
+            known = False
+        if not known:
             raise ConfigError(f"The endpoint {self.url!r} is no http address; give one like http://127.0.0.1:8000/v1.")
+        if not self.key.isascii() or not self.key.isprintable():
+            raise ConfigError("The key of an endpoint holds only ASCII letters, digits and signs.")
+
+    @property
+    def place(self) -> str:
+        """The address as it is told: without a name and a password."""
+        return str(httpx.URL(self.url).copy_with(userinfo=b""))
 
     def complete(self, prompt: "str | list[int]", max_tokens: int, **options: Any) -> dict[str, Any]:
         """The first choice of a text completion: `text`, `finish_reason`, perhaps `token_ids`. Greedy unless told.
@@ -48,13 +58,17 @@ class Endpoint:
             EngineFault: no answer after all tries, or one that is not understood.
         """
         body = {"model": self.model, "messages": messages, "max_tokens": max_tokens, "temperature": 0} | options
-        return str(self._choice(self.post("/chat/completions", body), "message")["message"].get("content") or "")
+        said = self._choice(self.post("/chat/completions", body), "message")["message"]
+        if not isinstance(said, dict):
+            raise EngineFault(f"The server at {self.place} answered with no message: {str(said)[:200]}")
+        return str(said.get("content") or "")
 
     def _choice(self, answer: Any, wanted: str) -> dict[str, Any]:
         choices = answer.get("choices") if isinstance(answer, dict) else None
-        if not choices or not isinstance(choices[0], dict) or wanted not in choices[0]:
-            raise EngineFault(f"The server at {self.url} answered without a {wanted}: {str(answer)[:200]}")
-        return dict(choices[0])
+        first = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(first, dict) or wanted not in first:
+            raise EngineFault(f"The server at {self.place} answered without a {wanted}: {str(answer)[:200]}")
+        return dict(first)
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         """The JSON that the server answers to a body.
@@ -75,11 +89,11 @@ class Endpoint:
                 try:
                     return json.loads(text)
                 except ValueError:
-                    raise EngineFault(f"The server at {self.url} answered with no JSON: {text[:200]!r}") from None
+                    raise EngineFault(f"The server at {self.place} answered with no JSON: {text[:200]!r}") from None
             error = f"status {status}: {text[:200].decode(errors='replace')}"
             if status not in AGAIN:
                 break
-        raise EngineFault(f"The server at {self.url} did not answer {path}: {error}")
+        raise EngineFault(f"The server at {self.place} did not answer {path}: {error}")
 
     def _once(self, path: str, body: dict[str, Any]) -> tuple[int, bytes]:
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
@@ -91,7 +105,7 @@ class Endpoint:
                 for part in answer.iter_bytes():
                     text += part
                     if len(text) > LARGEST:
-                        raise EngineFault(f"The server at {self.url} sent more than {LARGEST} bytes.")
+                        raise EngineFault(f"The server at {self.place} sent more than {LARGEST} bytes.")
                 return answer.status_code, bytes(text)
         except httpx.TimeoutException:
             raise TimeoutError(f"no answer within {self.timeout_s:g} s") from None

@@ -39,10 +39,14 @@ class Choices:
         Raises:
             EngineFault: no answer, or one without these choices.
         """
-        found = self._sglang(ids, want) if self.endpoint.url.endswith(SGLANG) else self._vllm(ids, want)
+        ask = self._sglang if self.endpoint.url.endswith(SGLANG) else self._vllm
+        try:
+            found = ask(ids, want)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # an answer of another shape
+            found = []
         if len(found) != want or not all(isinstance(one, int) and not isinstance(one, bool) for one in found):
             raise EngineFault(
-                f"The server at {self.endpoint.url} does not tell its first choices for a prompt: vLLM does with "
+                f"The server at {self.endpoint.place} does not tell its first choices for a prompt: vLLM does with "
                 "prompt_logprobs and return_token_ids, SGLang at /generate with top_logprobs_num."
             )
         return found
@@ -164,9 +168,11 @@ def served_model(ref: str | Path, endpoint: Endpoint, name: str = "") -> Model:
         bytes=0,
         dtype="served",
         device=torch.device("cpu"),
-        revision=endpoint.url,
+        revision=endpoint.place,
         lean=False,
-        notes=(f"Runs on the server at {endpoint.url}: first choices only, so greedy, chains, and recorded lightly.",),
+        notes=(
+            f"Runs on the server at {endpoint.place}: first choices only, so greedy, chains, and recorded lightly.",
+        ),
     )
 
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 from engine.errors import TraceError
 from engine.served.report import Report, trimmed
 
+GAUGES = ("spec_accept_length", "spec_accept_rate", "spec_decode_acceptance_length")  # of one process each
 PREFIXES = {"vllm:": "vllm", "llamacpp:": "llama_cpp", "sglang:": "sglang", "trtllm_": "tensorrt_llm"}
 SAMPLE = re.compile(
     r"^([a-z]+[:_])(spec_\w+|generation_tokens_total|tokens_predicted_total)(\{.*\})?\s+(\S+)(?:\s+\d+)?\s*$", re.M
@@ -94,16 +95,28 @@ Sample = tuple[str, str, str, str]
 
 
 def _counters(samples: list[Sample], name: str) -> Iterator[Report]:
-    """One report a model: what the engine's processes count is added up."""
-    found: dict[tuple[str, str], dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    """One report a model: what the engine's processes count is added up, of their means and rates the mean is taken."""
+    found: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for prefix, metric, labels, value in samples:
         told = dict(LABEL.findall(labels))
-        key = metric.removesuffix("_total") + (f" {told['position']}" if "position" in told else "")
-        if prefix in PREFIXES and not key.endswith("_created"):
-            found[PREFIXES[prefix], told.get("model_name", "")][key] += _float(value, f"{name}, {metric}")
+        key = metric.removesuffix("_total")
+        if (
+            prefix not in PREFIXES or key.endswith("_created") or value.lower() == "nan"
+        ):  # which says that none is known
+            continue
+        if "position" in told:
+            key += f" {_position(told['position'], f'{name}, {metric}')}"
+        found[PREFIXES[prefix], told.get("model_name", "")][key].append(_float(value, f"{name}, {metric}"))
     for (engine, model), values in found.items():
         if any(key.startswith("spec_") for key in values):
-            yield _server(engine, model, values, name)
+            told_once = {key: sum(own) / (len(own) if key in GAUGES else 1) for key, own in values.items()}
+            yield _server(engine, model, told_once, name)
+
+
+def _position(text: str, where: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 6:
+        raise TraceError(f"{where}: position {text[:40]!r} must be a whole number.")
+    return int(text)
 
 
 def _server(engine: str, model: str, values: Mapping[str, float], name: str) -> Report:

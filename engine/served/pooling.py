@@ -83,7 +83,7 @@ def row(label: str, found: Sequence[Report]) -> dict[str, Any]:
         "accept_rate_drafted": _rate(found),
         "accept_by_depth": depths,
         "accepted_histogram": list(histogram) or None,
-        "tokens_per_s": tokens / sum(seconds) if tokens and len(seconds) == len(found) else None,
+        "tokens_per_s": tokens / sum(seconds) if tokens and sum(seconds) and len(seconds) == len(found) else None,
     }
     first = found[0]
     return {

@@ -40,10 +40,12 @@ def _reports(answer: Fields, name: str) -> Iterator[Report]:
     if told:
         yield _vllm(told, name, text(answer, "model"), whole(fields(answer, "usage"), "completion_tokens", name))
     choices = answer.get("choices")
-    for holder in (answer, *(choices if isinstance(choices, list) else ())):
+    several = choices if isinstance(choices, list) else []
+    for place, holder in enumerate((answer, *several)):
+        called = f"{name}, choice {place}" if place and len(several) > 1 else name
         for told in (fields(holder, "meta_info"), fields(holder, "sglext", "spec_tokens_details")):
             if "spec_verify_ct" in told:
-                yield _sglang(told, name, answer)
+                yield _sglang(told, called, answer)
     if "draft_n" in fields(answer, "timings"):
         yield _llama_cpp(fields(answer, "timings"), name, text(answer, "model"))
     if fields(answer, "spec_decode_acceptance") and fields(answer, "metadata").get("benchmark_phase") != "warmup":

@@ -171,6 +171,16 @@ def test_a_busy_server_is_asked_again_and_a_broken_one_is_reported(pair: Lab) ->
 
 
 def test_only_http_addresses_are_taken() -> None:
-    for url in ("file:///etc/passwd", "127.0.0.1:8000", "ftp://x/v1"):
+    for url in ("file:///etc/passwd", "127.0.0.1:8000", "ftp://x/v1", "http://h:abc/v1", "http://"):
         with pytest.raises(ConfigError, match="no http address"):
             Endpoint(url, "m")
+    with pytest.raises(ConfigError, match="ASCII"):
+        Endpoint("http://h/v1", "m", key="ключ")
+
+
+def test_a_password_and_a_key_are_told_nowhere() -> None:
+    point = Endpoint("http://user:secret@127.0.0.1:9/v1", "m", key="sk-1", tries=1)
+    assert point.place == "http://127.0.0.1:9/v1" and "sk-1" not in repr(point)
+    with pytest.raises(EngineFault, match=r"127\.0\.0\.1:9") as told:
+        point.complete("x", 1)
+    assert "secret" not in str(told.value)

@@ -100,7 +100,36 @@ def test_passes_in_order_become_a_light_trace() -> None:
         light(sample("vllm-summary.json")[0])
 
 
+def test_of_processes_counts_are_added_and_means_and_rates_averaged() -> None:
+    said = b"""sglang:spec_accept_length{model_name="m",dp_rank="0"} 2.8
+sglang:spec_accept_length{model_name="m",dp_rank="1"} 3.0
+sglang:spec_accept_rate{model_name="m",dp_rank="0"} 0.7
+sglang:spec_accept_rate{model_name="m",dp_rank="1"} 0.8
+sglang:spec_accept_rate{model_name="m",dp_rank="2"} NaN
+sglang:generation_tokens_total{model_name="m",dp_rank="0"} 10
+sglang:generation_tokens_total{model_name="m",dp_rank="1"} 20
+"""
+    (report,) = read_reports(said, "metrics")
+    assert [report.tau, report.rate, report.tokens] == pytest.approx([2.9, 0.75, 30])
+
+
+def test_choices_of_one_answer_are_told_apart() -> None:
+    told = {"spec_verify_ct": 10, "spec_correct_drafts_histogram": [0, 0, 10]}
+    none = {"spec_verify_ct": 10, "spec_correct_drafts_histogram": [10]}
+    answer = {"id": "a", "choices": [{"meta_info": told}, {"meta_info": none}]}
+    (row,) = pooled(read_reports(json.dumps(answer).encode(), "answer"))
+    assert (row["reports"], row["rounds"], row["accepted"]) == (2, 20, 20)
+
+
+def test_an_answer_that_took_no_time_has_no_speed() -> None:
+    said = b'{"id": "a", "timings": {"draft_n": 3, "draft_n_accepted": 1, "predicted_n": 2, "predicted_ms": 0}}'
+    (row,) = pooled(read_reports(said, "answer"))
+    assert row["tokens_per_s"] is None
+
+
 BAD = [
+    (b'vllm:spec_decode_num_accepted_tokens_per_pos_total{position="a"} 3\n', "position 'a' must be a whole number"),
+    (b'vllm:spec_decode_num_accepted_tokens_per_pos_total{position=""} 3\n', "position '' must be a whole number"),
     (b'{"metrics": {"speculative_decoding": null}, "usage": {}, "timings": {}}', "tells nothing of speculation"),
     (b'{"choices": [], "usage": {}}', "per-request-spec-decode-metrics"),
     (b'{"timings": {"draft_n": -1, "draft_n_accepted": 0}}', "draft_n must be an integer >= 0, not -1"),
