@@ -34,7 +34,11 @@ def read_file(path: str | os.PathLike[str]) -> list[Trace]:
     Raises:
         TraceError: no such file, larger than a limit, of another schema, damaged, or a run that contradicts itself.
     """
-    return [_sound(Trace.loads(part)) for part in open_file(path)]
+    try:
+        return [_sound(Trace.loads(part)) for part in open_file(path)]
+    except TraceError as error:
+        said = str(error)
+        raise TraceError(said if Path(path).name in said else f"{path}: {said}") from None
 
 
 def traces_in(folder: Path) -> list[Path]:

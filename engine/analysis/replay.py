@@ -54,6 +54,9 @@ class WhatIf:
         return self.round is not None
 
 
+UNDECLARED = ("exact", beams.RULE, "canvas")  # rules that are known here without a declared threshold
+
+
 def replay(trace: Trace, threshold: Threshold | None) -> Replay:
     """Recompute every decision of a full trace from its recorded numbers; `threshold` is what the run's rule declares.
 

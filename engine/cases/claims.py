@@ -4,6 +4,7 @@
 find a prompt, guard the recording, and are tested on the recorded files.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -135,7 +136,8 @@ CLAIMS: dict[str, Claim] = {
     "fewer_checked": lambda _, traces, pair: _checked(traces[pair[0]]) < _checked(traces[pair[1]]),
     "wastes_less": lambda _, traces, pair: _wasted(traces[pair[0]]) < _wasted(traces[pair[1]]),
     "lengths": lambda _, traces, given: (
-        min(_lengths(traces[given[0]])) <= given[1] and max(_lengths(traces[given[0]])) >= given[2]
+        min(_lengths(traces[given[0]]), default=math.inf) <= given[1]
+        and max(_lengths(traces[given[0]]), default=0) >= given[2]
     ),
     "stopped": lambda _, traces, given: _stopped(traces[given[0]]) >= given[1],
     "rewritten": lambda _, traces, given: _rewritten(traces[given[0]]) >= given[1],

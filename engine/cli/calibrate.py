@@ -111,6 +111,8 @@ def _costs(args: argparse.Namespace, lab: Lab) -> int:
     """Measure and print."""
     can = [card.name for card in lab.methods()]
     names = [name for name in split(args.methods) if get_card(name).name in can]
+    if not names:
+        raise ConfigError(f"This pair can run none of {args.methods}: name others with --methods.")
     found = {name: lab.costs(name, temperature=args.temperature) for name in names}
     if args.json:
         print(json.dumps({name: costs.to_json() for name, costs in found.items()}))

@@ -9,7 +9,7 @@ from typing import Any
 from engine.analysis.decisions import greedy
 from engine.analysis.identities import identities
 from engine.analysis.reading import open_file
-from engine.analysis.replay import replay
+from engine.analysis.replay import UNDECLARED, replay
 from engine.errors import TraceError
 from engine.rules import RULES, THRESHOLDS
 from engine.trace import outcome
@@ -89,9 +89,10 @@ def check(file: str, trace: Trace) -> Report:
     if light:
         kept = f"{light} of {len(trace.rounds)} rounds were recorded lightly"
         note = f"{kept}: their decisions cannot be checked, identities can"
-    elif head.rule not in RULES:
+    elif head.rule not in RULES or (head.rule not in THRESHOLDS and head.rule not in UNDECLARED):
         unknown = sum(node.state != "discarded" for event in trace.rounds for node in event.nodes)
-        note = f"the rule {head.rule!r} is not known here: its {unknown} decisions cannot be checked, identities can"
+        why = "declares no threshold" if head.rule in RULES else "is not known here"
+        note = f"the rule {head.rule!r} {why}: its {unknown} decisions cannot be checked, identities can"
     else:
         found = replay(trace, THRESHOLDS.get(head.rule))
         decisions, unknown = found.checked, found.unknown

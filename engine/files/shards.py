@@ -1,6 +1,7 @@
 """Which part of some work a process does, and the file of its own beside one that several processes fill together."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +50,8 @@ class Shard:
 
 def parts(path: Path) -> list[Path]:
     """The file and those of processes beside it, as far as they are there."""
-    beside = sorted(path.parent.glob(f"{path.stem}.*-of-*{path.suffix}")) if path.parent.is_dir() else []
+    own = re.compile(re.escape(path.stem) + r"\.\d+-of-\d+" + re.escape(path.suffix))
+    beside = sorted(one for one in path.parent.iterdir() if own.fullmatch(one.name)) if path.parent.is_dir() else []
     return [one for one in (path, *beside) if one.is_file()]
 
 

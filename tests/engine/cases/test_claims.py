@@ -51,6 +51,7 @@ def test_claims_about_trees(claim: dict[str, list[int]], holds: bool) -> None:
         ({"lengths": [1, 2, 5]}, True),
         ({"lengths": [1, 1, 5]}, False),
         ({"lengths": [1, 2, 6]}, False),
+        ({"lengths": [2, 0, 0]}, False),
         ({"stopped": [1, 2]}, True),
         ({"stopped": [1, 3]}, False),
         ({"stopped": [0, 1]}, False),
@@ -65,7 +66,8 @@ def test_claims_about_lengths(claim: dict[str, list[int]], holds: bool) -> None:
     for event, length, (following, least) in zip(chosen.rounds, (5, 2, 3, 9), worth, strict=True):
         event.drafted = event.levels = length
         event.extras |= {"following": following, "least": least}
-    assert (failures(Preset("made", "Made", expect=claim), [fixed, chosen]) == []) is holds
+    none = run("none", [(1, 1, 1.0)])
+    assert (failures(Preset("made", "Made", expect=claim), [fixed, chosen, none]) == []) is holds
 
 
 WORDS = {" t": True, "ug": True, ",": False, " einen": False, " F": False}  # of "einen Zaun trug."

@@ -10,6 +10,7 @@ import pytest
 
 from engine.cli import main
 from engine.files.places import PRESETS
+from engine.rules import RULES
 
 TRACES = PRESETS / "traces"
 Event = dict[str, Any]
@@ -124,7 +125,9 @@ def test_what_was_recorded_lightly_is_counted_not_passed(tmp_path: Path, capsys:
     assert run(events, tmp_path, capsys)[0] == 1  # identities are checked all the same
 
 
-def test_an_unknown_rule_and_missing_numbers_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_rule_and_missing_numbers_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     events = lines("translation-2-specdec.jsonl.gz")
     tested = sum(node["state"] != "discarded" for event in events for node in event.get("nodes", []))
     for event in events:
@@ -135,6 +138,9 @@ def test_an_unknown_rule_and_missing_numbers_are_counted(tmp_path: Path, capsys:
     assert status == 0 and f"{tested} decisions lack the numbers" in out
     events[0]["rule"] = "mine"
     assert "rule 'mine' is not known here: its" in run(events, tmp_path, capsys)[1]
+    monkeypatch.setitem(RULES, "mine", RULES["exact"])  # one of somebody's own, which decides as it likes
+    status, out = run(events, tmp_path, capsys)
+    assert status == 0 and "rule 'mine' declares no threshold: its" in out
 
 
 def test_a_file_of_several_runs_is_checked_run_by_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from engine.errors import ConfigError
 from engine.files.shards import Shard
+from engine.files.shards import parts as shard_files
 from engine.runs.sweep import Kept, Sweep
 
 SETTINGS = {"methods": ["ar", "sd"], "seed": 0}
@@ -27,6 +28,15 @@ def test_launchers_tell_the_shard() -> None:
     assert Shard.of_launcher({}) == Shard(0, 1)
     assert Shard.of_launcher({"RANK": "2", "WORLD_SIZE": "4"}) == Shard(2, 4)
     assert Shard.of_launcher({"RANK": "x", "WORLD_SIZE": "4"}) == Shard(0, 1)
+
+
+@pytest.mark.parametrize("stem", ["run", "run[1]", "a*b", "x.big"])
+def test_only_files_of_the_same_name_are_those_of_other_processes(stem: str, tmp_path: Path) -> None:
+    own = [Shard(i, 2).own(tmp_path / f"{stem}.jsonl") for i in range(2)]
+    others = [tmp_path / f"{stem}.big.0-of-2.jsonl", tmp_path / f"{stem}.a-of-2.jsonl", tmp_path / "run1.0-of-2.jsonl"]
+    for path in (*own, *others):
+        path.write_text("")
+    assert shard_files(tmp_path / f"{stem}.jsonl") == own
 
 
 def test_processes_meet_in_the_folder(tmp_path: Path) -> None:
