@@ -6,10 +6,11 @@ import { endSaid } from "./acceptfigures.js";
 import { lockedRun, nameOf } from "./columns.js";
 import { count, h } from "./dom.js";
 import { cut, tip } from "./draw.js";
-import { figuresIn, offer, stack } from "./figure.js";
+import { offer } from "./figure.js";
 import { FIGURES } from "./figures.js";
 import { known } from "./names.js";
 import { roundsOf, siblings } from "./numbers.js";
+import { pictureOf } from "./picture.js";
 import { TCR_FIGURES } from "./tcr.js";
 
 /**
@@ -81,7 +82,7 @@ export function mount(element, store, lab) {
   sized.observe(parts.others);
   offer(element, lab, () => {
     draw();
-    return stack(figuresIn(element, ".v-chart > svg.v-figure, .v-multiples svg.v-figure"), element);
+    return pictureOf(element);
   });
   later();
 }

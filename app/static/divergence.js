@@ -4,7 +4,8 @@
 import { columns, nameOf } from "./columns.js";
 import { h, s } from "./dom.js";
 import { cut, fmt, label, linear, MONO, pieceOf, prob, rich } from "./draw.js";
-import { download, offer, svgText } from "./figure.js";
+import { download, offer } from "./figure.js";
+import { pictureOf } from "./picture.js";
 import { traceText } from "./save.js";
 
 /**
@@ -67,7 +68,7 @@ export function mount(element, store, lab) {
     state.room = room;
     later();
   }).observe(parts.body);
-  offer(element, lab, () => (state.figure ? svgText(state.figure, element) : null));
+  offer(element, lab, () => (state.figure ? pictureOf(element) : null));
   later();
 }
 

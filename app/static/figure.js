@@ -78,30 +78,6 @@ export function offer(element, lab, text) {
   if (name) lab?.ui.figures.set(name, () => text() ?? svgText(s("svg", { viewBox: "0 0 1 1" }), element));
 }
 
-/** The figures in a view. @param {Element} element @param {string} [which] */
-export const figuresIn = (element, which = "svg.v-figure") =>
-  /** @type {SVGSVGElement[]} */ ([...element.querySelectorAll(which)]);
-
-/** Joins several figures under one another into one SVG.
- * @param {SVGSVGElement[]} figures @param {Element} element @returns {string} */
-export function stack(figures, element) {
-  let y = 0;
-  let width = 0;
-  const root = s("svg");
-  for (const figure of figures) {
-    const box = figure.viewBox.baseVal;
-    const copy = /** @type {SVGSVGElement} */ (figure.cloneNode(true));
-    copy.setAttribute("y", String(y));
-    copy.setAttribute("width", String(box.width));
-    copy.setAttribute("height", String(box.height));
-    root.append(copy);
-    y += box.height + 8;
-    width = Math.max(width, box.width);
-  }
-  root.setAttribute("viewBox", `0 0 ${width || 1} ${y || 1}`);
-  return svgText(root, element);
-}
-
 /** Offers a blob as a download. @param {Blob} blob @param {string} name */
 export function download(blob, name) {
   const link = document.createElement("a");

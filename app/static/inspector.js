@@ -5,7 +5,7 @@ import { barFigure, barRows, cutAt } from "./bars.js";
 import { nameOf, nodeSelection, samples } from "./columns.js";
 import { h, s } from "./dom.js";
 import { pieceOf, rich, SIGNS, sign } from "./draw.js";
-import { figuresIn, offer, stack } from "./figure.js";
+import { offer } from "./figure.js";
 import { flagLines } from "./flags.js";
 import { alternativeButtons } from "./inspector/alternatives.js";
 import { chanceStrip, cutOf } from "./inspector/chance.js";
@@ -16,6 +16,7 @@ import { leftBy } from "./inspector/siblings.js";
 import { subject } from "./inspector/subject.js";
 import { math } from "./mathml.js";
 import { followSource, passageOf, passageText } from "./passage.js";
+import { pictureOf } from "./picture.js";
 import { inPlace } from "./run/canvas.js";
 import { createContinuing } from "./run/continue.js";
 import { overlapN } from "./thresholds.js";
@@ -92,7 +93,7 @@ export function mount(element, store, lab) {
   });
   watch.observe(parts.bars);
   watch.observe(parts.strip);
-  offer(element, lab, () => stack(figuresIn(element), element));
+  offer(element, lab, () => pictureOf(element));
   later();
 }
 

@@ -66,7 +66,7 @@ function knobRow(knob, form) {
     h("span.name", {}, knob.name.replaceAll("_", " "), knob.unit ? h("i", {}, knob.unit) : null),
     chosen ? h("span.auto", {}, input, chosen) : input,
     reset,
-    h("span.help", {}, ...rich(knob.help), " ", h("em", {}, ...rich(`${origin}.`))),
+    h("span.help", {}, ...rich(sentenced(knob.help)), " ", h("em", {}, ...rich(`${origin}.`))),
   );
   const show = () => row.classList.toggle("changed", knob.name in form.knobs);
   /** @param {KnobValue} value */
@@ -144,6 +144,9 @@ function control(knob, value) {
 function stepOf({ step, low, default: fallback }) {
   return step && Number.isInteger((Number(fallback) - (low ?? 0)) / step) ? step : "any";
 }
+
+/** Words that others follow. @param {string} text */
+const sentenced = (text) => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** @param {PageKnob} knob */
 function rangeText({ low, high, unit }) {

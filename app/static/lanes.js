@@ -3,9 +3,9 @@
 
 import { h } from "./dom.js";
 import { Lane } from "./lane.js";
-import { lanesFigure } from "./lanefigure.js";
 import { showPassages } from "./lanepassages.js";
 import { linkScrolling } from "./lanescroll.js";
+import { pictureOf } from "./picture.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -207,7 +207,7 @@ export function mount(element, store, lab) {
     const sel = selection(event.target);
     if (sel) store.setCursor(sel);
   });
-  lab?.ui.figures.set("lanes", () => lanesFigure(element));
+  lab?.ui.figures.set("lanes", () => pictureOf(element));
   new ResizeObserver(([entry]) => {
     const now = Math.round(entry.contentRect.width);
     if (width && now && now !== width) setTimeout(() => store.frame("lanes:rebuild", rebuild), 120);

@@ -116,6 +116,16 @@ export function drawSave(body, store, lab) {
   );
 }
 
+/** What the page calls its views. @type {Readonly<Record<string, string>>} */
+const CALLED = {
+  lanes: "Text",
+  treegrid: "Trees",
+  tree: "One tree",
+  inspector: "Details",
+  divergence: "First difference",
+  whatif: "What if",
+};
+
 /** One row a view that is drawn now: its SVG, or its canvas as PNG. @param {Lab} lab @param {string} name */
 function figureRows(lab, name) {
   const rows = [];
@@ -140,7 +150,7 @@ function figureRows(lab, name) {
       h(
         "div.row",
         {},
-        h("span", {}, view),
+        h("span", {}, CALLED[view ?? ""] ?? cased(view ?? "")),
         text ? h("button.plain", { onclick: () => save("svg") }, "SVG") : null,
         h("button.plain", { onclick: text ? () => save("png") : png }, "PNG"),
       ),
@@ -197,3 +207,6 @@ export function drawShare(body, store, lab) {
     h("p.quiet", {}, "To send the very numbers you see, save the traces and send the file."),
   );
 }
+
+/** A name with a capital. @param {string} name */
+const cased = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");

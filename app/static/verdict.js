@@ -2,10 +2,11 @@
 // The verdict: the engine's sentence on the selected run, its dominant cause, and how it was measured.
 
 import { lockedRun, nameOf } from "./columns.js";
-import { h, s } from "./dom.js";
-import { FONT, fmt } from "./draw.js";
-import { offer, svgText } from "./figure.js";
+import { h } from "./dom.js";
+import { fmt } from "./draw.js";
+import { offer } from "./figure.js";
 import { drafted, plainOf, roundsOf, summary } from "./numbers.js";
+import { pictureOf } from "./picture.js";
 import { callsSaid, callWords, tauWords } from "./run/calls.js";
 import { isOutside } from "./run/intro.js";
 import { repeatedOf, spreadWords } from "./run/spread.js";
@@ -38,22 +39,7 @@ export function mount(element, store, lab) {
   const live = () => store.seldom("verdict", draw, LIVE_MS);
   for (const topic of /** @type {const} */ (["runs", "data", "time", "status"])) store.on(topic, live);
   store.on("cursor", later);
-  offer(element, lab, () => {
-    const figure = s("svg", { viewBox: "0 0 900 64" });
-    [line, cause, how].forEach((part, i) =>
-      figure.append(
-        s("text", {
-          x: 8,
-          y: 20 + 18 * i,
-          text: part.textContent,
-          "font-family": FONT,
-          "font-size": i ? 11 : 14,
-          fill: i ? "var(--ink-2)" : "var(--ink)",
-        }),
-      ),
-    );
-    return svgText(figure, element);
-  });
+  offer(element, lab, () => pictureOf(element));
   later();
 }
 
@@ -71,18 +57,17 @@ function strong(text) {
   return text.split("**").map((part, i) => (i % 2 ? h("b", { text: part }) : part));
 }
 
-/** The lane that the sentence is about: the one shown below if it drafts, else the fastest that does.
+/** The lane that the sentence is about: the one shown below if it drafts, else the fastest that does and changes
+ * nothing, else the fastest.
  * @param {Store} store @returns {Run | null} */
 function subject(store) {
   const lanes = [...store.runs.values()].filter((run) => store.visibleRounds(run) > 0);
   const drafts = lanes.filter((run) => run.head && drafted(roundsOf(store, [run])));
   const chosen = lockedRun(store);
   if (chosen && drafts.includes(chosen)) return chosen;
-  return (
-    drafts.sort(
-      (a, b) => (summary(roundsOf(store, [b])).perSecond ?? 0) - (summary(roundsOf(store, [a])).perSecond ?? 0),
-    )[0] ?? null
-  );
+  const lossless = drafts.filter(({ head }) => head?.guarantee !== "lossy");
+  const speed = (/** @type {Run} */ run) => summary(roundsOf(store, [run])).perSecond ?? 0;
+  return (lossless.length ? lossless : drafts).sort((a, b) => speed(b) - speed(a))[0] ?? null;
 }
 
 /** The sentence, its cause and its basis: the engine's where the runs have ended and are shown whole, else numbers so

@@ -5,8 +5,9 @@
 import { nameOf, nodeSelection, selectedRun } from "./columns.js";
 import { h, s } from "./dom.js";
 import { fmt, label, linear, pieceOf } from "./draw.js";
-import { offer, svgText } from "./figure.js";
+import { offer } from "./figure.js";
 import { idle, idleWords } from "./idle.js";
+import { pictureOf } from "./picture.js";
 import { reheated, samplingOf, temperable, temperatureWords } from "./temperature.js";
 import { blind, knobsOf, movable, NOT_YET, numbersOf, replay, thresholdOf } from "./thresholds.js";
 
@@ -75,7 +76,7 @@ export function mount(element, store, lab) {
   store.on("options", (name) => name === "whatif" && later());
   store.on("data", () => store.seldom("whatif", draw));
   new ResizeObserver(later).observe(parts.strip);
-  offer(element, lab, () => (state.figure ? svgText(state.figure, element) : null));
+  offer(element, lab, () => (state.figure ? pictureOf(element) : null));
   later();
 }
 

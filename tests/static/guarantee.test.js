@@ -18,6 +18,9 @@ test("the card decides between three classes", () => {
   const voided = of({ knobs: [knob] }, { knobs: { correction: "target" } });
   assert.deepEqual([voided.id, voided.name], ["greedy", "lossless greedy"]);
   assert.match(voided.words, /correction = target/);
+  const drawn = of({ knobs: [knob] }, { knobs: { correction: "target" }, sampling: { temperature: 0.8 } });
+  assert.deepEqual([drawn.id, drawn.name, drawn.words], ["changes", "lossy", voided.words]);
+  assert.equal(of({ knobs: [knob] }, { sampling: { temperature: 0.8 } }).id, "exact");
   assert.equal(classOf(card("x", { knobs: [{ ...knob, default: "target" }] })), "greedy");
 });
 

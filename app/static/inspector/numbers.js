@@ -46,7 +46,7 @@ export function numbers({ run, round, index, node, token }, n, residual) {
       "entropy",
     ],
     [
-      `overlap@${n}`,
+      `overlap@${of}`,
       told(overlap, (share) => `${Math.round(share * of)} of ${of}`),
       "tokens in both first-n lists (bracketed)",
       "overlap",

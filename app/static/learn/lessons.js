@@ -101,7 +101,8 @@ export function linksOf(lesson, lessons, { session }) {
       gallery: session.catalogue?.presets.find((preset) => preset.name === name)?.title,
       lessons: lessons.find((one) => one.name === name)?.title,
     };
-    const link = h("a", { href: addressOf(tab, name) }, titles[/** @type {keyof typeof titles} */ (tab)] ?? name);
+    const own = { kernels: "Verification kernels", checks: "Checks" }[name] ?? name; // pages of all methods
+    const link = h("a", { href: addressOf(tab, name) }, titles[/** @type {keyof typeof titles} */ (tab)] ?? own);
     return i ? [", ", link] : [link];
   });
 }

@@ -39,10 +39,12 @@ export function classOf({ guarantee, knobs, threshold }, set = {}) {
 const voiding = ({ knobs }, set) =>
   (knobs ?? []).find((knob) => knob.lossy?.includes(String(set[knob.name] ?? knob.default)));
 
-/** @param {Pick<Run, "card" | "head">} run @returns {Guarantee} */
+/** What a run promises: one that samples is lossy where its method is exact at temperature 0 only.
+ * @param {Pick<Run, "card" | "head">} run @returns {Guarantee} */
 export function guaranteeOf({ card, head }) {
   const set = /** @type {Readonly<Record<string, unknown>>} */ (head?.knobs ?? {});
-  const id = classOf(card, set);
+  const told = classOf(card, set);
+  const id = told === "greedy" && Number(head?.sampling?.temperature) > 0 ? "changes" : told; // of this very run
   const [name, title] = CLASSES[id];
   const dtype = (head?.dtype ?? "").replace("torch.", "");
   const rounded = (id === "exact" || id === "greedy") && ROUNDED.includes(dtype);
@@ -50,7 +52,7 @@ export function guaranteeOf({ card, head }) {
     id,
     name: rounded && id === "exact" ? `${name} up to rounding` : name,
     title,
-    words: id === "untold" ? untold(head) : because(card, id, set),
+    words: id === "untold" ? untold(head) : because(card, told, set),
     rounding: rounded
       ? `In ${dtype} a pass over several tokens rounds otherwise than passes over one, so near-ties may differ.`
       : "",

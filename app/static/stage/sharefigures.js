@@ -21,6 +21,8 @@ import {
   timesOf,
 } from "../numbers.js";
 
+const BARS = 24; // of the histogram of ranks, at most
+
 /**
  * @typedef {import("../types/trace.js").Round} Round
  * @typedef {import("../figures.js").Figure} Figure
@@ -79,12 +81,13 @@ const tcr = {
   needs: (rounds) => drafting(rounds).length > 0,
   domain: (all) => {
     const lists = all.map(ranksOf);
+    const x = Math.max(4, ...lists.map(({ accepted, rejected }) => Math.max(accepted.length, rejected.length) - 1));
     return {
-      x: Math.max(4, ...lists.map(({ accepted, rejected }) => Math.max(accepted.length, rejected.length) - 1)),
+      x,
       y: Math.max(
         0.1,
         ...lists.flatMap(({ accepted, rejected, n }) =>
-          binned(accepted, rejected, 24).flatMap((one) => [one.accepted / n, one.rejected / n]),
+          rankBars(accepted, rejected, x).flatMap(({ kept, lost }) => [kept / n, lost / n]),
         ),
       ),
     };
@@ -103,11 +106,7 @@ const tcr = {
       xWhole: true,
       yFormat: percent,
     });
-    const step = Math.max(1, Math.ceil((domain.x + 1) / 24));
-    for (let low = 0; low <= domain.x; low += step) {
-      const high = low + step - 1;
-      const sum = (/** @type {number[]} */ list) => list.slice(low, high + 1).reduce((a, b) => a + b, 0);
-      const [kept, lost] = [sum(accepted), sum(rejected)];
+    for (const { low, high, kept, lost } of rankBars(accepted, rejected, domain.x)) {
       const words = low === high ? `rank ${low}` : `ranks ${low} to ${high}`;
       const x0 = chart.x(low - 0.5) + 1;
       const x1 = chart.x(high + 0.5) - 1;
@@ -115,7 +114,7 @@ const tcr = {
         x0,
         x1,
         value: kept / n,
-        colour: low === 0 && step === 1 ? "--neutral" : "--draft-2",
+        colour: low === 0 && high === 0 ? "--neutral" : "--draft-2",
         store,
         lines: [
           words,
@@ -137,16 +136,15 @@ const tcr = {
   },
 };
 
-/** @param {number[]} accepted @param {number[]} rejected @param {number} most bars */
-function binned(accepted, rejected, most) {
-  const length = Math.max(accepted.length, rejected.length, 5);
-  const step = Math.max(1, Math.ceil(length / most));
-  const out = [];
-  for (let low = 0; low < length; low += step) {
-    const sum = (/** @type {number[]} */ list) => list.slice(low, low + step).reduce((a, b) => a + b, 0);
-    out.push({ accepted: sum(accepted), rejected: sum(rejected) });
-  }
-  return out;
+/** Rounds by rank in at most `BARS` bars of equally many ranks up to `last`, which all methods share.
+ * @param {readonly number[]} accepted by rank @param {readonly number[]} rejected @param {number} last */
+export function rankBars(accepted, rejected, last) {
+  const step = Math.max(1, Math.ceil((last + 1) / BARS));
+  return Array.from({ length: Math.ceil((last + 1) / step) }, (_, i) => {
+    const [low, high] = [i * step, i * step + step - 1];
+    const sum = (/** @type {readonly number[]} */ list) => list.slice(low, high + 1).reduce((a, b) => a + b, 0);
+    return { low, high, kept: sum(accepted), lost: sum(rejected) };
+  });
 }
 
 /** @type {Share} */

@@ -4,8 +4,9 @@
 import { endSaid } from "../acceptfigures.js";
 import { nameOf } from "../columns.js";
 import { h } from "../dom.js";
-import { figuresIn, offer, stack } from "../figure.js";
+import { offer } from "../figure.js";
 import { roundsOf } from "../numbers.js";
+import { pictureOf } from "../picture.js";
 import { sorted } from "./bands.js";
 import { SHARES } from "./sharefigures.js";
 
@@ -120,9 +121,6 @@ export function mount(element, store, lab) {
     if (now && now !== width) later();
     width = now || width;
   }).observe(grid);
-  offer(element, lab, () => {
-    const drawn = figuresIn(element);
-    return drawn.length ? stack(drawn, element) : null;
-  });
+  offer(element, lab, () => (element.querySelector("svg.v-figure") ? pictureOf(element) : null));
   later();
 }

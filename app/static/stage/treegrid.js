@@ -5,7 +5,8 @@ import { signOf } from "../chips.js";
 import { columns, nameOf, nodeSelection, rejectedNode } from "../columns.js";
 import { count, h } from "../dom.js";
 import { legend, rich, SIGNS } from "../draw.js";
-import { figuresIn, offer, stack } from "../figure.js";
+import { offer } from "../figure.js";
+import { pictureOf } from "../picture.js";
 import { inPlace } from "../run/canvas.js";
 import { SAYS } from "../run/phases.js";
 import { across } from "../run.js";
@@ -292,9 +293,6 @@ export function mount(element, store, lab) {
     cards.clear();
     grid.replaceChildren();
   });
-  offer(element, lab, () => {
-    const figures = figuresIn(element);
-    return figures.length ? stack(figures, element) : null;
-  });
+  offer(element, lab, () => (element.querySelector("svg.v-figure") ? pictureOf(element) : null));
   later();
 }
