@@ -72,7 +72,7 @@ def _ratio_reject(scene: Scene) -> str:
 
 
 def _chance(ratio: float | None, u: float | None) -> str:
-    return f"so it is accepted with probability {number(ratio, u)}; the draw was {number(u, ratio)}"
+    return f"so its acceptance probability was {number(ratio, u)}; the draw was {number(u, ratio)}"
 
 
 def _replaced(scene: Scene) -> str:

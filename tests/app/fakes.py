@@ -121,7 +121,7 @@ def sentence(_head: Any, round_: Any, node: int | None, token: Any, _pieces: Any
     """A stand-in for the engine's explanation."""
     what = round_.nodes[node] if node is not None and round_.nodes else token
     state = getattr(what, "state", getattr(what, "origin", "token"))
-    return f"{state.capitalize()}: draft gave 0.41, target 0.12, so it is accepted with probability 0.29; the draw was 0.63."
+    return f"{state.capitalize()}: draft gave 0.41, target 0.12, so its acceptance probability was 0.29; the draw was 0.63."
 
 
 def free_port() -> int:

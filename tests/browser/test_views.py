@@ -32,6 +32,20 @@ def test_every_view_draws_five_lanes(page: Any, base: str) -> None:
     assert problems == []
 
 
+SAVED = """async (name) => {
+  const svg = await (await view(name).exportFigure('svg')).text();
+  const drawn = new DOMParser().parseFromString(svg, 'image/svg+xml').querySelectorAll('text');
+  const words = [];
+  const walker = document.createTreeWalker(view(name), NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const at = node.parentElement;
+    const control = at.closest('button:not(.badge), select, input, [aria-hidden=true], title, style');
+    if (!control && at.checkVisibility() && node.data.trim()) words.push(node.data.replaceAll(/\\s+/g, ''));
+  }
+  return { svg, words, drawn: [...drawn].map((one) => one.textContent) };
+}"""
+
+
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_every_view_can_be_saved(page: Any, base: str, kind: str) -> None:
     problems = open_views(page, base, traces(METHODS))
@@ -43,6 +57,13 @@ def test_every_view_can_be_saved(page: Any, base: str, kind: str) -> None:
         text = page.evaluate("async () => (await view('stage/score').exportFigure('svg')).text()")
         assert "var(--" not in text
         assert "NaN" not in text
+        told = {view: page.evaluate(SAVED, view) for view in ("inspector", "verdict", "divergence")}
+        assert all("var(--" not in one["svg"] and "NaN" not in one["svg"] for one in told.values())
+        for view, one in told.items():  # what the page says there, but for its controls
+            said = re.sub(r"\s+", "", "".join(one["words"]))
+            drawn = re.sub(r"\s+", "", "".join(one["drawn"]))
+            assert said and all(part in drawn for part in one["words"]), view
+            assert len(drawn) <= len(said) + 1, view
     assert problems == []
 
 

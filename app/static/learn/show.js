@@ -8,6 +8,8 @@
  *   at: import("../types/wire.js").LearnPlace | null}} Scene
  */
 
+const SETTLED_MS = 250; // until lanes have brought their tokens into view
+const HIGH = 0.28; // of the window: where a token that was hidden comes to be
 const ROOM_OF = new Map([["many", "runs"]]); // lessons name a room by what it is for
 
 /** Take a step of a lesson beside the stage. @param {string} lesson @param {number} at
@@ -39,4 +41,15 @@ export async function show({ case: name, room = "compare", view, lane, at }, sto
   }
   store.setOption("ghosts", true); // a rejected draft token is not in the text
   store.setCursor({ run: store.lanes[at.lane ?? lane ?? 0], round: at.round, pos: at.pos, node: at.node });
+  if (view === "text") setTimeout(uncover, SETTLED_MS);
+}
+
+/** Scroll the page where the chosen token lies below its edge, or behind what floats there (Details, the timeline). */
+function uncover() {
+  const chip = document.querySelector(".lane .sel");
+  const spot = chip?.getClientRects()[0];
+  if (!chip || !spot) return;
+  const over = document.elementFromPoint(spot.left + spot.width / 2, spot.top + spot.height / 2);
+  if (over && (chip.contains(over) || over.contains(chip))) return;
+  window.scrollBy({ top: spot.top - HIGH * window.innerHeight, behavior: "instant" });
 }

@@ -48,7 +48,7 @@ def test_the_three_model_sentences() -> None:
     distribution_t, distribution_d = [(DOG, 0.62), (CAT, 0.12), (HAS, 0.26)], [(CAT, 0.41), (HAS, 0.29), (SAT, 0.30)]
     ratio = {"id": "ratio_reject", "p": 0.12, "q": 0.41, "ratio": 0.12 / 0.41, "u": 0.63, "correction": "residual"}
     assert one("r", ratio, greedy=False, law_target=distribution_t, law_draft=distribution_d) == (
-        "Rejected: draft gave `cat` 0.41, target 0.12, so it is accepted with probability 0.29; the draw was 0.63. "
+        "Rejected: draft gave `cat` 0.41, target 0.12, so its acceptance probability was 0.29; the draw was 0.63. "
         "Replaced from the residual by `dog` (1.00)."
     )
     veto = {
@@ -98,7 +98,7 @@ def test_residual_is_only_given_a_number_when_the_distributions_are_whole() -> N
 def test_ratio_accepts() -> None:
     kept = {"id": "ratio_accept", "p": 0.12, "q": 0.41, "ratio": 0.29, "u": 0.13}
     assert one("a", kept, greedy=False) == (
-        "Accepted: draft gave `cat` 0.41, target 0.12, so it is accepted with probability 0.29; the draw was 0.13."
+        "Accepted: draft gave `cat` 0.41, target 0.12, so its acceptance probability was 0.29; the draw was 0.13."
     )
     sure = {"id": "ratio_accept", "p": 0.62, "q": 0.41, "ratio": 1.0, "u": 0.93}
     assert one("a", sure, greedy=False) == (
@@ -108,7 +108,7 @@ def test_ratio_accepts() -> None:
 
 def test_close_draws_can_be_told_apart() -> None:
     close = {"id": "ratio_reject", "p": 0.1, "q": 0.4, "ratio": 0.2501, "u": 0.2504, "correction": "residual"}
-    assert "probability 0.2501; the draw was 0.2504" in one("r", close, greedy=False)
+    assert "probability was 0.2501; the draw was 0.2504" in one("r", close, greedy=False)
 
 
 def test_looked_up_draft_tokens_have_no_draft_probability() -> None:
@@ -148,7 +148,7 @@ def test_tree_rules() -> None:
     event.nodes[1].reason = {"id": "wr_accept", "p": 0.2, "q": 0.4, "ratio": 0.5, "u": 0.3}
     assert "siblings left" not in why(started, event, node=0)
     assert why(started, event, node=1) == (
-        "Accepted: of what earlier siblings left, draft gave `dog` 0.40, target 0.20, so it is accepted with probability 0.50; "
+        "Accepted: of what earlier siblings left, draft gave `dog` 0.40, target 0.20, so its acceptance probability was 0.50; "
         "the draw was 0.30."
     )
     event.nodes[0].reason = {"id": "greedy_mismatch", "choice": DOG}
