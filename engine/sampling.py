@@ -19,8 +19,9 @@ NARROW = ("mps", "xpu")  # kinds of devices that may have no float64
 def distribution(logits_MV: Tensor, sampling: Sampling) -> Tensor:
     """The processed distribution [M, V]: temperature, then top-k, then top-p, renormalised, at least in fp32.
 
-    Greedy (temperature 0) gives one-hot rows at the argmax and applies no other processor. Order and tie handling
-    follow Hugging Face transformers: tokens tied with the k-th stay.
+    Greedy (temperature 0) gives one-hot rows at the argmax and applies no other processor. The order is that of
+    Hugging Face transformers; tokens tied with the k-th stay, as there; of tokens tied where the nucleus ends the
+    lowest ids stay, where it may keep others.
     """
     x = wide(logits_MV)
     if sampling.greedy:

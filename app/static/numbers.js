@@ -142,7 +142,7 @@ export function summary(rounds) {
   const reward = sum(rounds, rewardMs);
   const step = ratio(
     sum(drafting, (round) => round.draft_ms),
-    sum(drafting, (round) => round.extras.passes ?? round.levels),
+    sum(drafting, (round) => round.extras.passes ?? round.extras.draft_tokens ?? round.levels),
   );
   const calls = rounds.filter((round) => round.fed > 0).length;
   const call = ratio(verify, calls);

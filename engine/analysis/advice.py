@@ -362,7 +362,9 @@ def batches(rows: Sequence[Mapping[str, Any]], hardware: str = "") -> list[Batch
         try:
             size, width, ms = int(row["batch"]), int(row["rows"]), float(row["verify_ms"])
             step = None if row.get("draft_ms") is None else float(row["draft_ms"])
-        except (KeyError, TypeError, ValueError):
+            if not math.isfinite(ms + (step or 0.0)) or (size, width) != (float(row["batch"]), float(row["rows"])):
+                raise ValueError
+        except (KeyError, OverflowError, TypeError, ValueError):
             raise ConfigError(
                 f"Row {number} of the batch costs must have batch, rows and verify_ms (draft_ms, hardware optional)."
             ) from None

@@ -313,4 +313,5 @@ def prompt_text(row: Any, path: Path, number: int) -> str:
         for name in PROMPT_FIELDS:
             if isinstance(row.get(name), str):
                 return str(row[name])
-    raise ConfigError(f"{path}, line {number}: " + unknown("prompt field", "none", (*PROMPT_FIELDS, "turns")))
+    fields = ", ".join((*PROMPT_FIELDS, "turns"))
+    raise ConfigError(f"{path}, line {number}, holds no prompt: a text in one of the fields {fields}, or a text alone.")

@@ -99,6 +99,8 @@ def check(file: str, trace: Trace) -> Report:
         faults = [*found.faults, *faults]
         if unknown:
             note = f"{unknown} decisions lack the numbers that the rule {head.rule!r} compares: they cannot be checked"
+    if trace.end is None:
+        note = "; ".join(filter(None, [note, "what follows: the run has no end, as if its file were cut off"]))
     sampled = not greedy(head)
     return Report(file, head.method, head.rule, sampled, len(trace.rounds), decisions, unknown, light, note, faults)
 

@@ -38,6 +38,8 @@ def kept_layers(text: str, layers: int) -> frozenset[int]:
         raise ConfigError(f"layers must be {FORMS}, not {text!r}.") from None
     most = max(span[-1] for span in spans)
     found = frozenset(layer for span in spans for layer in span) if most < layers else frozenset[int]()
+    if kind == "every" and len(found) == layers > 1 and int(number) > 1:  # of two layers
+        found -= {layers - 1}
     if not 0 < len(found) < layers:
         raise ConfigError(
             f"layers = {text!r} names {len(found) or 'several'} layers up to {most}; the target has 0 to "

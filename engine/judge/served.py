@@ -74,9 +74,10 @@ class Choices:
 
 
 def _first(row: Any) -> int | None:
-    """The token of rank 1 of a position's log-probabilities, {id: {"rank", "logprob"}}."""
+    """The token of rank 1 of a position's log-probabilities, {id: {"rank", "logprob"}}; of equals, which all have that
+    rank, the lowest, as everywhere here."""
     ranks = {int(token): about.get("rank") for token, about in row.items()} if isinstance(row, dict) else {}
-    return next((token for token, rank in ranks.items() if rank == 1), None)
+    return min((token for token, rank in ranks.items() if rank == 1), default=None)
 
 
 class TextCache:

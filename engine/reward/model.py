@@ -111,7 +111,8 @@ def load_reward(path: Path, target: Model) -> RewardModel | LikelihoodReward:
     asked as they were trained, see `RewardModel.text`.
 
     Raises:
-        AssetError: no such model, or files are missing. ModelMismatch: no head of one or two numbers.
+        AssetError: no such model, or files are missing. ModelMismatch: no head of one or two numbers, or one that reads
+            something else than the state of the last token.
     """
     if (path / META).is_file():
         return load_likelihood(path, target)
@@ -131,6 +132,7 @@ def load_reward(path: Path, target: Model) -> RewardModel | LikelihoodReward:
     lost = sorted(key for key in info.get("missing_keys") or () if "pooler" not in key)
     if lost:
         raise AssetError(f"The reward model {name} is not complete: {lost[0]} is missing.")
+    _readable(config, network, info, name)
     network.eval().requires_grad_(False).to(target.device)
     head = _head(tensors, name).to(target.device, next(network.parameters()).dtype)
     delimiters = tuple(str(one) for one in getattr(config, "step_delimiters", None) or BLANK_LINE)
@@ -138,6 +140,24 @@ def load_reward(path: Path, target: Model) -> RewardModel | LikelihoodReward:
     context = int(getattr(config, "max_position_embeddings", 0) or 2048)
     mark = MARK if isinstance(head, nn.Sequential) and MARK in tokenizer.get_vocab() else ""
     return RewardModel(name, network, head, tokenizer, delimiters, joint, context, mark)
+
+
+def _readable(config: Any, network: Any, info: Mapping[str, Any], name: str) -> None:
+    """See that the head reads the state of the last token as it is.
+
+    Raises:
+        ModelMismatch: there are more layers between, or it classifies a text by its first token.
+    """
+    between = sorted(key for key in info.get("unexpected_keys") or () if not key.startswith((*PREFIXES, "lm_head.")))
+    if between:
+        raise ModelMismatch(f"The reward model {name} has more before its head than is read here: {between[0]}.")
+    architecture = str((getattr(config, "architectures", None) or [""])[0])
+    causal = any(getattr(part, "is_causal", False) for part in network.modules())
+    if architecture.endswith("ForSequenceClassification") and not causal:
+        raise ModelMismatch(
+            f"{name} ({architecture}) judges a whole text by its first token; a reward model is read at the last: "
+            "give a token classifier, or a causal model."
+        )
 
 
 def _head(tensors: Mapping[str, Tensor], name: str) -> nn.Module:

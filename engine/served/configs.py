@@ -315,12 +315,15 @@ def _yaml(fields: Mapping[str, Any]) -> str:
 
 
 def _call(fields: Mapping[str, Any]) -> str:
-    names = ("assistant_model", "tokenizer", "assistant_tokenizer")  # objects, not texts
-    return (
-        "model.generate(**inputs, "
-        + ", ".join(f"{name}={value if name in names else repr(value)}" for name, value in fields.items())
-        + ")"
-    )
+    """The call in Python: models and tokenizers are objects, which stand there by a name or are loaded by theirs."""
+    names = ("assistant_model", "tokenizer", "assistant_tokenizer")
+
+    def written(name: str, value: Any) -> str:
+        if name not in names:
+            return repr(value)
+        return str(value) if str(value).isidentifier() else f"AutoModelForCausalLM.from_pretrained({str(value)!r})"
+
+    return "model.generate(**inputs, " + ", ".join(f"{n}={written(n, v)}" for n, v in fields.items()) + ")"
 
 
 TEXTS: dict[str, Callable[[Mapping[str, Any]], str]] = {

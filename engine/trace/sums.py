@@ -44,7 +44,7 @@ class Sums:
     drafting: int = 0  # rounds with a draft
     rollbacks: int = 0  # of these, rounds that ended at a rejected token
     levels: int = 0  # depths of their drafts, added
-    steps: int = 0  # draft steps: of a drafter that writes several levels in one pass its passes, else the levels
+    steps: int = 0  # draft steps, see `_steps`
     deepest: int = 0
     ended: Counts = ()  # rounds with a draft by the number of accepted draft tokens
     stopped: Counts = ()  # of these, rounds that ended at a rejected token
@@ -94,7 +94,7 @@ class Sums:
             drafting=len(drafting),
             rollbacks=len(stops),
             levels=sum(event.levels for event in drafting),
-            steps=sum(event.extras.get("passes", event.levels) for event in drafting),
+            steps=sum(map(_steps, drafting)),
             deepest=max((event.levels for event in drafting), default=0),
             ended=_histogram([event.accepted for event in drafting]),
             stopped=_histogram([event.accepted for event in stops]),
@@ -195,6 +195,12 @@ class Sums:
         `top_quarter` is the share of them with r within 25 % of the N draft tokens and root (HeteroSpec, sec. 3).
         """
         return {"counts": list(self.tcr_counts), "top_quarter": ratio(self.tcr_quarter, sum(self.tcr_counts))}
+
+
+def _steps(event: Round) -> int:
+    """Draft steps of a round: of a drafter that writes several levels in one pass its passes, of a model with a
+    tokenizer of its own the tokens that it wrote, else the levels."""
+    return event.extras.get("passes", event.extras.get("draft_tokens", event.levels))
 
 
 def ratio(part: float | None, whole: float | None) -> float | None:

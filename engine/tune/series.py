@@ -3,6 +3,7 @@
 import hashlib
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,7 +68,8 @@ class Plan:
 def run_series(lab: Lab, plan: Plan, rows: Rows, minutes: float = 0.0) -> Iterator[tuple[str, str]]:
     """Run what is missing in `rows`, problem by problem, all contenders in turn; yields each finished (label, problem).
 
-    A contender whose knob scope is global keeps its method from problem to problem. Stops after `minutes` (0 is no
+    A contender whose knob scope is global keeps its method from problem to problem; one that goes on after a stop runs
+    the finished problems again, to learn what it had learnt. Stops after `minutes` (0 is no
     limit). Of several processes each takes every nth problem.
 
     Raises:
@@ -76,16 +78,23 @@ def run_series(lab: Lab, plan: Plan, rows: Rows, minutes: float = 0.0) -> Iterat
     if not rows.shard.alone and (one := next((c for c in plan.contenders if c.knobs.get("scope") == "global"), None)):
         raise ConfigError(f"{one.label} lives from problem to problem: it cannot be shared by several processes.")
     deadline = time.monotonic() + 60 * minutes if minutes else float("inf")
-    mark, living = marking(plan.family), dict[str, Method]()
-    for number, problem in enumerate(plan.tasks()):
+    mark, living, tasks = marking(plan.family), dict[str, Method](), plan.tasks()
+    unfinished = {
+        contender.label
+        for contender in plan.contenders
+        for problem in tasks
+        if not rows.done(contender.label, problem.key, plan.n)
+    }
+    for number, problem in enumerate(tasks):
         if not rows.shard.takes(number):
             continue
         for contender in plan.contenders:
             if time.monotonic() > deadline:
                 return
-            if rows.done(contender.label, problem.key, plan.n):
-                continue
             lasting = contender.knobs.get("scope") == "global"
+            known = rows.done(contender.label, problem.key, plan.n)
+            if known and not (lasting and contender.label in unfinished):
+                continue
             if lasting and contender.label not in living:
                 living[contender.label] = prepare(lab, contender.method, **contender.knobs)
             traces = lab.trajectories(
@@ -99,6 +108,9 @@ def run_series(lab: Lab, plan: Plan, rows: Rows, minutes: float = 0.0) -> Iterat
                 chat=plan.chat,
                 **contender.knobs,
             )
+            if known:  # only for what the method learns
+                deque(traces, maxlen=0)
+                continue
             rows.add([row_of(trace, contender.label, problem, mark) for trace in traces])
             yield contender.label, problem.key
 

@@ -121,7 +121,7 @@ function drawStep(element, lesson, at, lessons, store, lab) {
       {},
       h("button", { type: "button", disabled: at === 0, onclick: () => go(at - 1) }, "Back"),
       last
-        ? h("button.primary", { type: "button", onclick: () => store.setOption("beside", "") }, "Done")
+        ? h("button.primary", { type: "button", onclick: () => leave(store) }, "Done")
         : h("button.primary", { type: "button", onclick: () => go(at + 1) }, "Next"),
     ),
   );
@@ -225,3 +225,11 @@ function told(html) {
 /** @param {PageStep} step @param {import("../types/store.js").Selection} cursor @param {Store} store */
 const isShown = ({ at }, cursor, store) =>
   at !== null && cursor.run === store.lanes[at.lane] && cursor.round === at.round && cursor.node === at.node;
+
+/** The page without the lesson, with the stage in focus as the next thing of which it speaks.
+ * @param {import("../types/store.js").Store} store */
+function leave(store) {
+  store.setOption("beside", "");
+  const stage = document.getElementById("stage");
+  if (stage?.hasAttribute("tabindex")) stage.focus({ preventScroll: true });
+}

@@ -119,6 +119,6 @@ function labelOf(id, run, tops) {
   const track = trackOf(id);
   if (!track.has(run)) return track.label(run);
   const top = id.includes(".") || id === "entropy" ? ` 0–${upper(tops.get(id) ?? 0)}` : "";
-  const lines = linesOf(run, id === "importance" ? "judge" : id).map((line) => `, τ ${fmt(line.value, 2)}`);
+  const lines = linesOf(run, id === "importance" ? "judge" : id).map((line) => `, limit ${fmt(line.value, 2)}`);
   return `${track.label(run)}${top}${lines.slice(0, 1).join("")}`;
 }

@@ -1,6 +1,8 @@
 """Forecasts from the rounds of a long probe, against worlds in which the answer is known."""
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -144,7 +146,14 @@ def test_batches_shorten_drafts_until_none_pays() -> None:
     lengths = [one["gamma"] for one in row["batches"]]
     assert lengths == sorted(lengths, reverse=True) and lengths[0] > 3 and lengths[-1] < 2
     assert row["batches"][0]["hardware"] == "made up"
-    for bad in ([{"batch": 1}], [{"batch": 0, "rows": 1, "verify_ms": 1}], [{"batch": 1, "rows": 2, "verify_ms": 1}]):
+    odd: list[dict[str, Any]] = [{"batch": 1, "rows": 1, "verify_ms": 1} | bad for bad in ({"batch": math.inf}, {"rows": 1.9})]
+    odd += [{"batch": 1, "rows": 1, "verify_ms": 1} | bad for bad in ({"verify_ms": math.inf}, {"draft_ms": math.nan})]
+    for bad in (
+        *([one] for one in odd),
+        [{"batch": 1}],
+        [{"batch": 0, "rows": 1, "verify_ms": 1}],
+        [{"batch": 1, "rows": 2, "verify_ms": 1}],
+    ):
         with pytest.raises(ConfigError, match="batch"):
             batches(bad)
 

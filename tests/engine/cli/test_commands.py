@@ -182,7 +182,7 @@ def test_compare_pools_prompts_and_pooled_reads_its_traces(
     told = capsys.readouterr().out
     assert told.index(": 6 runs") < told.index("another: 1 run\n") and told.count("tau") == 2
     prompts.write_text('{"words": "abc"}\n')
-    assert "prompt field" in refused(capsys, *given)
+    assert "holds no prompt" in refused(capsys, *given)
     assert "no file" in refused(capsys, "compare", "--methods", "ar", "--prompts", str(tmp_path / "none"), *pair)
     assert "arithmetic" in refused(capsys, "compare", "--methods", "ar", "--task", "arithmetics", *pair)
     assert "named twice" in refused(capsys, "compare", "--methods", "ar,sd,ar", "--task", "arithmetic", *pair)

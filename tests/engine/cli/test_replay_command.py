@@ -143,6 +143,13 @@ def test_an_unknown_rule_and_missing_numbers_are_counted(
     assert status == 0 and "rule 'mine' declares no threshold: its" in out
 
 
+def test_a_file_that_was_cut_off_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = lines("code-1-sd.jsonl.gz")
+    assert "no end" not in run(events, tmp_path, capsys)[1]
+    status, out = run(events[:-1], tmp_path, capsys)
+    assert status == 0 and "the run has no end, as if its file were cut off" in out
+
+
 def test_a_file_of_several_runs_is_checked_run_by_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As the page saves all its lanes."""
     good, bad = lines("code-0-ar.jsonl.gz"), lines("code-1-sd.jsonl.gz")

@@ -32,6 +32,7 @@ PROMPT = [5, 9, 33, 7, 60]
 )
 def test_layers_are_named(text: str, kept: set[int]) -> None:
     assert kept_layers(text, 8) == kept
+    assert kept_layers("every:2", 2) == {0}, "of two layers one is left out"
 
 
 @pytest.mark.parametrize(

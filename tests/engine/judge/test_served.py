@@ -9,6 +9,7 @@ import pytest
 from engine.cli import main
 from engine.errors import ConfigError
 from engine.judge.events import PromptFinished
+from engine.judge.served import _first
 from engine.judge.store import read_mined
 from engine.lab import Lab
 from engine.methods import get_card
@@ -100,3 +101,9 @@ def test_the_command_line_reaches_a_server(
     counts = ("tokens", "rounds", "accepted", "drafted", "same_output_as_ar")
     told = [{name: [row[count] for count in counts] for name, row in table.items()} for table in tables]
     assert told[0] == told[1] and told[0]["sd"][2] > 0
+
+
+def test_of_tied_first_choices_the_lowest_counts() -> None:
+    """vLLM names the prompt's own token first, and gives all that are tied rank 1."""
+    row = {"9": {"rank": 1, "logprob": -1.0}, "2": {"rank": 1, "logprob": -1.0}, "1": {"rank": 3, "logprob": -3.0}}
+    assert _first(row) == 2 and _first({"4": {"rank": 2}}) is None and _first(None) is None

@@ -13,6 +13,8 @@ from transformers import (
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
+    BertConfig,
+    ModernBertConfig,
     Qwen3NextConfig,
 )
 
@@ -137,6 +139,30 @@ def test_what_is_no_reward_model_is_refused(target: Model, zoo: Zoo, tmp_path: P
     save_file(cut | {"score.weight": torch.randn(3, 32)}, three / "model.safetensors", {"format": "pt"})
     with pytest.raises(ModelMismatch, match="gives 3 numbers"):
         load_reward(three, target)
+
+
+def test_heads_that_read_something_else_than_the_last_state_are_refused(target: Model, tmp_path: Path) -> None:
+    sizes: dict[str, Any] = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
+    bert = BertConfig(vocab_size=96, num_labels=2, **sizes)
+    special = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 0)
+    modern = ModernBertConfig(vocab_size=96, num_labels=2, **sizes, **special)
+
+    def loaded(name: str, network: Any) -> Any:
+        network.save_pretrained(tmp_path / name)
+        save_tokenizer(tmp_path / name, 96)
+        return load_reward(tmp_path / name, target)
+
+    with pytest.raises(ModelMismatch, match="judges a whole text by its first token"):
+        loaded("bert", AutoModelForSequenceClassification.from_config(bert))
+    for cls in (AutoModelForSequenceClassification, AutoModelForTokenClassification):
+        with pytest.raises(ModelMismatch, match=r"has more before its head than is read here: head\."):
+            loaded("modern", cls.from_config(modern))
+    assert isinstance(loaded("tokens", AutoModelForTokenClassification.from_config(bert)), RewardModel)
 
 
 def test_a_text_that_is_too_long_is_refused(target: Model, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import inspect
 import json
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -39,6 +40,9 @@ def test_what_is_advised_is_what_is_written() -> None:
     assert vllm["fields"]["num_speculative_tokens_per_batch_size"] == [[1, 8, 4], [9, 64, 0]]
     assert config("sglang", chain)["text"].endswith("--speculative-num-draft-tokens 5")
     assert "num_assistant_tokens=4" in config("transformers", chain)["text"]
+    named = config("transformers", replace(chain, model="org/draft-0.5B"))["text"]
+    assert "assistant_model=AutoModelForCausalLM.from_pretrained('org/draft-0.5B')" in named
+    compile(named, "call", "eval")
     assert "max_draft_len: 4" in config("tensorrt_llm", chain)["text"]
     assert "--spec-draft-n-max 4" in config("llamacpp", chain)["text"]
     left = config("vllm", Setting("sd", {"gamma": "auto"}, usual=7))

@@ -96,6 +96,13 @@ def test_times() -> None:
     assert found["prefill_s"] == pytest.approx(0.005)
     assert found["tokens_per_s"] == pytest.approx(7 / 0.045)
     assert found["cost_ratio"] == pytest.approx(1.0 / 10.0)
+    one_pass, own_tokens = sd(), sd()
+    for event in one_pass.rounds:
+        event.extras["passes"] = 1
+    for event in own_tokens.rounds:
+        event.extras["draft_tokens"] = 2 * event.levels  # of a model with a tokenizer of its own
+    assert metrics(one_pass)["cost_ratio"] == pytest.approx(found["cost_ratio"] * sd().rounds[0].levels)
+    assert metrics(own_tokens)["cost_ratio"] == pytest.approx(found["cost_ratio"] / 2)
 
 
 def test_names_are_those_of_the_design_and_speedup_needs_a_baseline() -> None:

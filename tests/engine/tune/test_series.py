@@ -226,3 +226,22 @@ def test_processes_share_a_file_of_rows(tmp_path):
 def test_a_method_that_lives_on_is_not_shared(tmp_path, lab):
     with pytest.raises(ConfigError, match="pld:scope=global lives from problem to problem"):
         next(run_series(lab, plan(), Rows(tmp_path / "x.jsonl", plan().settings(lab), Shard(0, 2))))
+
+
+def test_a_method_that_lives_on_goes_on_with_what_it_had_learnt(tmp_path, lab):
+    """A stop between two problems changes no row."""
+    plan_ = Plan(contenders(["recycle:scope=global"]), problems=3, n=1, max_new_tokens=16)
+    whole = Rows(tmp_path / "whole.jsonl", plan_.settings(lab))
+    assert len(list(run_series(lab, plan_, whole))) == 3
+    stopped = Rows(tmp_path / "stopped.jsonl", plan_.settings(lab))
+    running = run_series(lab, plan_, stopped)
+    next(running)
+    next(running)
+    again = Rows(tmp_path / "stopped.jsonl", plan_.settings(lab))
+    assert [problem for _, problem in run_series(lab, plan_, again)] == [whole.rows[-1]["problem"]]
+    counts = [[(row["problem"], row["rounds"], row["ids"]) for row in rows.rows] for rows in (whole, again)]
+    assert counts[0] == counts[1] and len(counts[0]) == 3
+    cold = Rows(tmp_path / "cold.jsonl", plan_.settings(lab))
+    last = replace(plan_, given=(plan_.tasks()[-1],))
+    list(run_series(lab, last, cold))
+    assert cold.rows[0]["rounds"] != whole.rows[-1]["rounds"], "else nothing is learnt here, and nothing is shown"
