@@ -146,7 +146,9 @@ def test_batches_shorten_drafts_until_none_pays() -> None:
     lengths = [one["gamma"] for one in row["batches"]]
     assert lengths == sorted(lengths, reverse=True) and lengths[0] > 3 and lengths[-1] < 2
     assert row["batches"][0]["hardware"] == "made up"
-    odd: list[dict[str, Any]] = [{"batch": 1, "rows": 1, "verify_ms": 1} | bad for bad in ({"batch": math.inf}, {"rows": 1.9})]
+    odd: list[dict[str, Any]] = [
+        {"batch": 1, "rows": 1, "verify_ms": 1} | bad for bad in ({"batch": math.inf}, {"rows": 1.9})
+    ]
     odd += [{"batch": 1, "rows": 1, "verify_ms": 1} | bad for bad in ({"verify_ms": math.inf}, {"draft_ms": math.nan})]
     for bad in (
         *([one] for one in odd),
