@@ -119,6 +119,7 @@ function labelOf(id, run, tops) {
   const track = trackOf(id);
   if (!track.has(run)) return track.label(run);
   const top = id.includes(".") || id === "entropy" ? ` 0–${upper(tops.get(id) ?? 0)}` : "";
-  const lines = linesOf(run, id === "importance" ? "judge" : id).map((line) => `, limit ${fmt(line.value, 2)}`);
-  return `${track.label(run)}${top}${lines.slice(0, 1).join("")}`;
+  const [line] = linesOf(run, id === "importance" ? "judge" : id);
+  const label = line ? track.label(run).replace(", nats", "") : track.label(run); // room for the limit
+  return `${label}${top}${line ? `, limit ${fmt(line.value, 2)}` : ""}`;
 }
