@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from engine.analysis.columns import NODES, ROUNDS, TOKENS, Column
+from engine.errors import ConfigError
 from engine.trace.store import Trace
 
 Traces = Trace | Iterable[Trace]
@@ -31,8 +32,20 @@ def rounds_df(traces: Traces, run: bool = False) -> pd.DataFrame:
 
 
 def as_list(traces: Traces) -> list[Trace]:
-    """One trace or several, as a list."""
-    return [traces] if isinstance(traces, Trace) else list(traces)
+    """One trace or several, as a list.
+
+    Raises:
+        ConfigError: something that is none.
+    """
+    if isinstance(traces, Trace):
+        return [traces]
+    given: Iterable[Any] = traces if isinstance(traces, Iterable) and not isinstance(traces, str | bytes) else [traces]
+    kept = list[Trace]()
+    for one in given:
+        if not isinstance(one, Trace):
+            raise ConfigError(f"A table is made of traces, not of {one!r}: `Trace.load(path)` reads one from a file.")
+        kept.append(one)
+    return kept
 
 
 def _token_rows(trace: Trace) -> Iterator[dict[str, Any]]:

@@ -29,6 +29,8 @@ def run_batch(
     if not prompts:
         raise ConfigError("prompts must hold at least one prompt, and this list is empty.")
     card, options, knobs = asked(pair, method, given)
+    if not isinstance(options.seed, int):
+        raise ConfigError(f"seed is one number, from which rows count on, not {options.seed!r}.")
     if card.writer == "nat":
         raise ConfigError(f"{card.title} writes one text at a time, and passes are not joined: run prompts in turn.")
     marked = [

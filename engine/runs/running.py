@@ -74,6 +74,10 @@ def stream(
     """RunStarted, a Round a target call, RunEnded; see `engine.lab.Lab.stream`. `given` holds `Options` and knobs by
     name."""
     card, options, knobs = asked(pair, method, given)
+    if reuse is not None and not isinstance(reuse, Method):
+        raise ConfigError(f"What is reused is a method of `Lab.living`, not {reuse!r}.")
+    if reuse is not None and reuse.card.name != card.name:
+        raise ConfigError(f"The method to reuse is {reuse.card.name}, not {card.name}.")
     config = configure(pair, card, prompt, options, knobs if reuse is None else {**reuse.knobs, **knobs})
     if reuse is not None:
         _check_alike(reuse, config)
@@ -86,13 +90,11 @@ def stream(
 
 
 def _check_alike(living: Method, config: RunConfig) -> None:
-    """Nothing where the run is of the method that lives on, under its knobs.
+    """Nothing where the run is under the knobs of the method that lives on.
 
     Raises:
-        ConfigError: of another method, or under another knob.
+        ConfigError: under another knob.
     """
-    if living.card.name != config.method:
-        raise ConfigError(f"The method to reuse is {living.card.name}, not {config.method}.")
     for name, value in config.knobs.items():
         if value != living.knobs[name]:
             raise ConfigError(
@@ -102,9 +104,15 @@ def _check_alike(living: Method, config: RunConfig) -> None:
 
 
 def asked(pair: Pair, method: str | Card, given: Mapping[str, Any]) -> tuple[Card, Options, dict[str, Any]]:
-    """The card with this pair's defaults, the options, and the knobs among what was given."""
+    """The card with this pair's defaults, the options, and the knobs among what was given.
+
+    Raises:
+        ConfigError: an unknown method, or extras that are no names with values.
+    """
     card = pair.fitted(method if isinstance(method, Card) else get_card(method))
     options = Options(**{name: value for name, value in given.items() if name in DECODING})
+    if options.extras is not None and not isinstance(options.extras, Mapping):
+        raise ConfigError(f"extras must be names with values, such as {{'task': 'mine'}}, not {options.extras!r}.")
     return card, options, {name: value for name, value in given.items() if name not in DECODING}
 
 

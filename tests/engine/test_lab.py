@@ -128,10 +128,13 @@ def test_padded_heads_are_cut_to_the_common_ids(zoo: Zoo) -> None:
         ("sd", [0, 99], {}, "must be from 0 to 4, the vocabulary, not 99"),
         ("sd", [-1], {}, "the vocabulary, not -1"),
         ("sd", "ab", {"chat": True}, "no chat template"),
+        ("sd", "ab", {"extras": 5}, "extras must be names with values"),
+        ("sd", "ab", {"reuse": 5}, "a method of `Lab.living`, not 5"),
+        (None, "ab", {}, "named by a text, such as 'sd', not None"),
     ],
 )
 def test_impossible_requests_are_refused_before_anything_runs(
-    toy: Lab, method: str, prompt: Any, options: dict[str, Any], says: str
+    toy: Lab, method: Any, prompt: Any, options: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(ConfigError, match=says):
         toy.stream(method, prompt, **options)  # not even iterated
@@ -433,6 +436,8 @@ def test_a_method_that_lives_on_brings_its_knobs_and_runs_as_no_other(toy: Lab) 
         toy.run("sd", "abc", max_new_tokens=8, gamma=4, reuse=living)
     with pytest.raises(ConfigError, match="is sd, not easd"):
         toy.run("easd", "abc", max_new_tokens=8, reuse=living)
+    with pytest.raises(ConfigError, match="is sd, not pld"):
+        toy.run("pld", "abc", max_new_tokens=8, reuse=living)
     with pytest.raises(ConfigError, match="lives with gamma=3"):
         list(toy.trajectories("sd", "abc", 1, keep=living, gamma=5))
 

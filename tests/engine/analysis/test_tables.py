@@ -1,10 +1,12 @@
 import math
-from typing import cast
+from typing import Any, cast
 
 import pandas as pd
+import pytest
 
 from engine.analysis.columns import NODES, ROUNDS, TOKENS
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
+from engine.errors import ConfigError
 from engine.trace.records import RoundExtras
 from engine.trace.store import Trace
 from tests.engine.analysis.made import ar, bush, head, light, sd
@@ -79,3 +81,10 @@ def test_top_lists_are_kept_whole() -> None:
     trace = sd()
     trace.rounds[0].nodes[0].top_target = [(1, 0.5), (2, 0.25)]
     assert nodes_df(trace).top_target[0] == [(1, 0.5), (2, 0.25)]
+
+
+@pytest.mark.parametrize("given", [5, "run.jsonl", ["run.jsonl"], None])
+def test_what_is_no_trace_is_told(given: Any) -> None:
+    for table in (tokens_df, nodes_df, rounds_df):
+        with pytest.raises(ConfigError, match=r"made of traces, not of (5|None|'run.jsonl')"):
+            table(given)
