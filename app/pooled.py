@@ -21,7 +21,7 @@ from app.service import Service
 from app.state import Limits
 from engine.analysis import index
 from engine.analysis.advice import advise
-from engine.analysis.grouping import by_method
+from engine.analysis.grouping import by_method, undrafted
 from engine.analysis.pool import RECORDED, pool
 from engine.analysis.reading import MAX_RUNS, draft_tokens, read_runs
 from engine.errors import ConfigError, TraceError
@@ -98,8 +98,7 @@ def pooled(service: Service, data: bytes) -> dict[str, Any]:
 def advised(service: Service, groups: Mapping[str, list[Trace]]) -> dict[str, Any]:
     """What to use for which kind of prompt, from these runs alone, or why they say nothing (`missing`)."""
     drafting = {label: own for label, own in groups.items() if any(e.drafted for t in own for e in t.rounds)}
-    undrafted = [trace for label, own in groups.items() if label not in drafting for trace in own]
-    plain = [trace for trace in undrafted if trace.head.guarantee != "lossy"]
+    plain = undrafted(groups)
     free = {card.drafter for card in service.cards if card.family == "lookup"}
     try:
         kinds = advise(drafting, plain, free=free)

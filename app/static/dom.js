@@ -50,6 +50,9 @@ function fill(element, classes, attrs, children) {
   for (const child of children.flat()) if (child != null && child !== false) element.append(child);
 }
 
+/** An id as words, with a capital. @param {string} id */
+export const cased = (id) => id.charAt(0).toUpperCase() + id.slice(1).replaceAll("_", " ");
+
 /** Have an element say something; the same words again would have the page laid out for nothing.
  * @param {Element} element @param {string} words */
 export function tell(element, words) {

@@ -2,7 +2,7 @@
 // Saving: traces as files of docs/design/0003, tables as CSV or JSON, figures as SVG or PNG; sharing: links.
 
 import { nameOf } from "./columns.js";
-import { count, h } from "./dom.js";
+import { cased, count, h } from "./dom.js";
 import { download, figureBlob, svgText } from "./figure.js";
 import { MAX_URL } from "./link.js";
 import { tables } from "./tables.js";
@@ -207,6 +207,3 @@ export function drawShare(body, store, lab) {
     h("p.quiet", {}, "To send the very numbers you see, save the traces and send the file."),
   );
 }
-
-/** A name with a capital. @param {string} name */
-const cased = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");

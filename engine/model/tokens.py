@@ -106,8 +106,8 @@ class Tokenizer:
         included, which decoders strip where a text begins. Of an encoder-decoder they do begin one."""
         if self.seam:
             return self.decode(ids)
-        before, whole = self.decode(self._anchor), self.decode([*self._anchor, *ids])
-        return whole[len(before) :] if whole.startswith(before) else self.decode(ids)
+        whole = self.decode([*self._anchor, *ids])
+        return whole[len(self._before) :] if whole.startswith(self._before) else self.decode(ids)
 
     def text_ids(self, text: str) -> list[int]:
         """Ids of a text at the start of a sequence, with what the tokenizer puts before it; never none."""
@@ -146,8 +146,12 @@ class Tokenizer:
 
     def _inside(self, token: int) -> str:
         """The token's text in the middle of a sentence: decoders strip a leading space at the start of a text."""
-        anchor = self._anchor
-        return cast(str, self.hf.decode([*anchor, token]))[len(self.hf.decode(list(anchor))) :]
+        return cast(str, self.hf.decode([*self._anchor, token]))[len(self._before) :]
+
+    @cached_property
+    def _before(self) -> str:
+        """What is cut off a text that was decoded behind the anchor."""
+        return cast(str, self.hf.decode(list(self._anchor)))
 
     @cached_property
     def _anchor(self) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 // @ts-check
 // The list of lessons, and what one holds; its steps are taken beside the stage (panel.js).
 
-import { count, h } from "../dom.js";
+import { cased, count, h } from "../dom.js";
 import { download } from "../figure.js";
 import { addressOf } from "./places.js";
 import { progress } from "./progress.js";
@@ -101,8 +101,8 @@ export function linksOf(lesson, lessons, { session }) {
       gallery: session.catalogue?.presets.find((preset) => preset.name === name)?.title,
       lessons: lessons.find((one) => one.name === name)?.title,
     };
-    const own = { kernels: "Verification kernels", checks: "Checks" }[name] ?? name; // pages of all methods
-    const link = h("a", { href: addressOf(tab, name) }, titles[/** @type {keyof typeof titles} */ (tab)] ?? own);
+    const title = titles[/** @type {keyof typeof titles} */ (tab)] ?? cased(name); // of a page that is no method's
+    const link = h("a", { href: addressOf(tab, name) }, title);
     return i ? [", ", link] : [link];
   });
 }

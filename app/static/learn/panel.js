@@ -230,6 +230,5 @@ const isShown = ({ at }, cursor, store) =>
  * @param {import("../types/store.js").Store} store */
 function leave(store) {
   store.setOption("beside", "");
-  const stage = document.getElementById("stage");
-  if (stage?.hasAttribute("tabindex")) stage.focus({ preventScroll: true });
+  document.getElementById("stage")?.focus({ preventScroll: true });
 }

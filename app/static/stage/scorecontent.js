@@ -117,9 +117,9 @@ export const headOf = (store, { reference, tops }, lane, place) => ({
  * @param {string} id @param {Run} run @param {Map<string, number>} tops */
 function labelOf(id, run, tops) {
   const track = trackOf(id);
-  if (!track.has(run)) return track.label(run);
+  const [line] = track.has(run) ? linesOf(run, id === "importance" ? "judge" : id) : [];
+  const label = `${track.label(run)}${track.unit && !line ? `, ${track.unit}` : ""}`;
+  if (!track.has(run)) return label;
   const top = id.includes(".") || id === "entropy" ? ` 0–${upper(tops.get(id) ?? 0)}` : "";
-  const [line] = linesOf(run, id === "importance" ? "judge" : id);
-  const label = line ? track.label(run).replace(", nats", "") : track.label(run); // room for the limit
   return `${label}${top}${line ? `, limit ${fmt(line.value, 2)}` : ""}`;
 }

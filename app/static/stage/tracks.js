@@ -25,11 +25,11 @@ import {
  * @typedef {import("../types/store.js").Run} Run
  * @typedef {import("../columns.js").Column} Column
  * @typedef {{id: string, name: string, title: string, height: number, none: string, label: (run: Run) => string,
- *   tall?: (run: Run) => number, rare?: boolean, word?: import("../words.js").Anchor, has: (run: Run) => boolean,
- *   top: (run: Run) => number,
+ *   unit?: string, tall?: (run: Run) => number, rare?: boolean, word?: import("../words.js").Anchor,
+ *   has: (run: Run) => boolean, top: (run: Run) => number,
  *   paint: (ctx: import("../types/pen.js").Pen, view: import("./trackpaint.js").View) => void}} Track
- *   `tall`: the height in a run's band, where runs differ; `rare`: left out of all bands while no run on the stage has
- *   it; `word`: its entry in the glossary
+ *   `unit`: told where no limit takes its room; `tall`: the height in a run's band, where runs differ; `rare`: left out
+ *   of all bands while no run on the stage has it; `word`: its entry in the glossary
  */
 
 const hTarget = (/** @type {Column} */ column) => column.token.h_target ?? column.node?.h_target ?? null;
@@ -78,7 +78,8 @@ export const TRACKS = [
       "draft filled, target as a line",
     height: 28,
     none: "no entropies",
-    label: () => "entropy, nats",
+    label: () => "entropy",
+    unit: "nats",
     word: "entropy",
     has: (run) =>
       extent(run, "h", (column) => Math.max(hTarget(column) ?? -Infinity, hDraft(column) ?? -Infinity)) >= 0,
