@@ -14,7 +14,7 @@ from torch import Tensor
 from engine.config import Knob
 from engine.draft import Draft
 from engine.errors import ConfigError
-from engine.model import Session
+from engine.model import Model, Session
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome, write_chain
 
 FORMS = "first:N (leave after N layers), every:N (one of N, and the last), or numbers from 0 such as 0-3,8,11"
@@ -71,10 +71,15 @@ class LayerSkip:
     WANTS: ClassVar[tuple[str, ...]] = ()
     taps: tuple[int, ...] = ()
 
+    @staticmethod
+    def unable(target: Model) -> str:
+        """Why no layers of a target can be left out."""
+        if not target.layerwise:
+            return f"the layers of {target.name} cannot be left out one by one."
+        return "" if target.layers > 1 else f"{target.name} has one layer, which cannot be left out."
+
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         layers = kit.target.layers
-        if not kit.target.layerwise:
-            raise ConfigError(f"The layers of {kit.target.name} cannot be left out one by one.")
         self.skip = frozenset(range(layers)) - kept_layers(str(knobs["layers"]), layers)
         self.stops = frozenset(kit.target.tokenizer.stop_ids)
 

@@ -19,6 +19,7 @@ from engine.parts.protocols import (
     decoder_only,
     one_pass,
     parts_in,
+    unable,
     writes_as,
 )
 from engine.parts.threshold_rule import ThresholdRule
@@ -45,6 +46,7 @@ __all__ = [
     "most_of",
     "one_pass",
     "parts_in",
+    "unable",
     "write_block",
     "write_chain",
     "writes_as",

@@ -114,6 +114,11 @@ def decoder_only(part: type[Any]) -> str:
     return str(getattr(part, "DECODER_ONLY", ""))
 
 
+def unable(drafter: type[Any], target: Model) -> str:
+    """Why a drafter cannot write for a target whatever its knobs (its `unable`), as a sentence; empty when it can."""
+    return str(drafter.unable(target)) if hasattr(drafter, "unable") else ""
+
+
 def writes_as(drafter: type[Any]) -> str:
     """The name of the drafter whose probabilities this one's chains have (its `WRITES_AS`): its own unless it says."""
     return str(getattr(drafter, "WRITES_AS", drafter.NAME))

@@ -21,7 +21,7 @@ from engine.judge.served import is_served
 from engine.model import Bridge, Model, bridge
 from engine.model.source import check_source
 from engine.model.threads import Threads, settle_again
-from engine.parts import Kit, decoder_only, writes_as
+from engine.parts import Kit, decoder_only, unable, writes_as
 from engine.progress import loading
 from engine.rules import RULES
 from engine.runs.assets import describe, load_asset, obstacle
@@ -155,15 +155,17 @@ class Pair:
         """What the card needs and is not loaded, as a sentence; empty when nothing is."""
         for need in card.still_needs(knobs):
             if not self.roles(need):
-                what = "draft model" if need == "draft" else need.replace(":", " for ")
-                what = f"network of its own ({need})" if card.writer == "nat" else what
-                return f"{card.title} needs a {what}, and none is loaded with this pair."
+                what = "a draft model" if need == "draft" else f"an asset of the role {need.replace(':', ' for ')}"
+                what = f"a network of its own ({need})" if card.writer == "nat" else what
+                return f"{card.title} needs {what}, and none is loaded with this pair."
         if card.writer in self.bridges():
             return f"{card.title} cannot run: the ids of the {card.writer} model are not the target's."
         return ""
 
     def unfit(self, card: Card) -> str:
         """Why a card cannot run on this family of models; empty when it can."""
+        if reason := unable(DRAFTERS[card.drafter], self.target):
+            return f"{card.title} cannot run: {reason}"
         if not self.target.seam:
             reads = "its network reads a source and writes all places of a text at once"
             return f"{card.title} runs on encoder-decoder models: {reads}." if card.writer == "nat" else ""

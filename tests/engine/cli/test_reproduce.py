@@ -35,7 +35,7 @@ def test_an_item_is_run_gone_on_with_and_shared(zoo: Zoo, tmp_path: Path, capsys
     assert main(["reproduce", "easd:T3", "--items", "1", *given]) == 0
     told = capsys.readouterr()
     assert "Verdict: confirmed" in told.out and "4 of 4 runs" in told.err
-    assert "left out: rsd: RSD needs a prm" in told.err
+    assert "left out: rsd: RSD needs an asset of the role prm" in told.err
     result = json.loads((tmp_path / "out" / "easd-T3.json").read_text())
     assert [run["label"] for run in result["runs"]] == ["ar", "draft_alone", "sd", "easd"]
     assert result["prompts"] == {"arithmetic": 1} and result["models"]["target"]["parameters"] < 100_000

@@ -116,6 +116,14 @@ def test_layers_that_cannot_be_found_are_said(tmp_path: Path) -> None:
     lab = Lab(load_model(tiny.make("longcat_flash", tmp_path / "longcat"), "cpu"))
     with pytest.raises(ConfigError, match="longcat cannot be left out one by one"):
         lab.run("layer_skip", PROMPT, max_new_tokens=6)
+    assert "layer_skip" not in {card.name for card in lab.methods()}
+
+
+def test_the_only_layer_cannot_be_left_out(zoo: Zoo) -> None:
+    one, two = Lab(zoo.load(zoo.path("llama", layers=1))), Lab(zoo.load(zoo.path("llama", layers=2)))
+    assert "has one layer" in one.unavailable()["layer_skip"] and "layer_skip" not in two.unavailable()
+    with pytest.raises(ConfigError, match="has one layer, which cannot be left out"):
+        one.run("layer_skip", PROMPT, max_new_tokens=6)
 
 
 def test_skimmed_rows_serve_the_next_and_no_other(zoo: Zoo) -> None:

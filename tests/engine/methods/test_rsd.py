@@ -128,7 +128,7 @@ def test_a_trace_survives_the_disk(mixed: Trace, tmp_path: Path) -> None:
 
 
 def test_without_a_reward_model_it_says_so(zoo: Zoo) -> None:
-    assert "needs a prm" in zoo.lab("llama", draft="copy").unavailable()["rsd"]
+    assert "needs an asset of the role prm" in zoo.lab("llama", draft="copy").unavailable()["rsd"]
 
 
 def test_other_delimiters_can_be_asked_for(lab: Lab) -> None:
