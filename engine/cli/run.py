@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli.notes import idle, own_defaults, tell
-from engine.cli.options import add_models, add_sampling, decoding, knobs, load_lab
+from engine.cli.options import add_models, add_sampling, decoding, load_lab
+from engine.cli.specs import checked
 from engine.files.written import in_a_folder
-from engine.methods import get_card
 from engine.trace.events import Round, RunEnded
 from engine.trace.store import Trace
 
@@ -17,7 +17,7 @@ from engine.trace.store import Trace
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser("run")
-    parser.add_argument("method", help="a method of `python -m engine methods`")
+    parser.add_argument("method", help="a method of `python -m engine methods`, with knobs as sd:gamma=7")
     parser.add_argument("prompt", help="the prompt; '-' reads standard input")
     add_models(parser)
     add_sampling(parser, method=True)
@@ -31,17 +31,16 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Stream the run; text appears as it is written."""
-    given = knobs(args.set)
-    get_card(args.method).resolve(given)  # before they meet the arguments of Lab.stream
+    method, given = checked(args.method, args.set)
     if args.save:
         in_a_folder(args.save)  # before minutes are spent on the run
     lab = load_lab(args)
     prompt = sys.stdin.read() if args.prompt == "-" else args.prompt
-    tell(*own_defaults(lab, args.method, given))
+    tell(*own_defaults(lab, method, given))
     trace = Trace()
     options: dict[str, Any] = {**decoding(args), **given, "record": args.record}
     try:
-        for event in lab.stream(args.method, prompt, **options):
+        for event in lab.stream(method, prompt, **options):
             trace.append(event)
             if isinstance(event, Round) and not args.json:
                 print("".join(token.piece for token in event.tokens), end="", flush=True)

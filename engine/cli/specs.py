@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from engine.cli.options import knobs
 from engine.errors import ConfigError, LabError
 from engine.lab import Lab
 from engine.methods import get_card
@@ -24,6 +25,19 @@ def parse_method(text: str) -> Spec:
     """`sd:gamma=7` as name and knobs."""
     name, *rest = text.strip().split(":")
     return name, {key: value for key, _, value in (item.partition("=") for item in rest)}
+
+
+def checked(text: str, sets: Sequence[str]) -> Spec:
+    """The method of a command that runs one, with knobs behind its name and by --set, which wins; to be asked before
+    models are loaded.
+
+    Raises:
+        ConfigError: an unknown method or knob, or a value that it does not take.
+    """
+    name, given = parse_method(text)
+    given |= knobs(list(sets))
+    get_card(name).resolve(given)
+    return name, given
 
 
 def label(spec: Spec) -> str:

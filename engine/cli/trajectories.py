@@ -20,7 +20,6 @@ from engine.cli.options import (
     add_sampling,
     add_shard,
     decoding,
-    knobs,
     load_lab,
     prompts,
     settle_task,
@@ -28,7 +27,7 @@ from engine.cli.options import (
 from engine.cli.progress import track
 from engine.cli.results import acceptance_report, add_counts, add_results
 from engine.cli.sheets import add_show
-from engine.cli.specs import once, split
+from engine.cli.specs import checked, once, split
 from engine.config import Sampling
 from engine.errors import ConfigError
 from engine.methods import get_card
@@ -87,7 +86,7 @@ def add_parser(subparsers: Any) -> None:
 
 def _draw_parser(actions: Any) -> None:
     one = actions.add_parser("draw", help="n answers to each prompt by one method, with the majority's answer")
-    one.add_argument("method", help="a method of `python -m engine methods`")
+    one.add_argument("method", help="a method of `python -m engine methods`, with knobs as sd:gamma=7")
     one.add_argument("--n", type=COUNT, default=8, help="trajectories of each prompt (default: 8)")
     one.add_argument("--save", type=TO_FOLDER, metavar="FOLDER", help="write every trace there (.jsonl.gz)")
     one.add_argument("--record", choices=("full", "light"), default="light", help="what traces keep (default: light)")
@@ -123,14 +122,14 @@ def _series_parser(actions: Any, name: str, default: str, words: str) -> None:
 
 def draw(args: argparse.Namespace) -> int:
     """Draw and vote."""
-    get_card(args.method).resolve(knobs(args.set))  # before they meet the arguments of Lab.trajectories
+    method, given = checked(args.method, args.set)
     lab, found = load_lab(args), prompts(args)
     mark = marking(args.task) if args.task else None
     report: list[dict[str, Any]] = []
     for i, prompt in enumerate(track(found, "prompts", quiet=args.json)):
         traces = []
-        options: dict[str, Any] = decoding(args) | {"seed": args.seed + i} | knobs(args.set)
-        for trace in lab.trajectories(args.method, prompt.text, args.n, record=args.record, **options):
+        options: dict[str, Any] = decoding(args) | {"seed": args.seed + i} | given
+        for trace in lab.trajectories(method, prompt.text, args.n, record=args.record, **options):
             traces.append(trace)
             if args.save:
                 trace.save(args.save / f"{i:04d}-{len(traces) - 1:02d}.jsonl.gz")

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli.kinds import COUNT, MINUTES, SHARE
-from engine.cli.options import add_models, knobs, load_lab, prompt_text
+from engine.cli.options import add_models, load_lab, prompt_text
 from engine.cli.progress import track
+from engine.cli.specs import checked
 from engine.errors import ConfigError
 from engine.files.written import ready
-from engine.methods import get_card
 from engine.tasks import load_problems
 from engine.tasks.rows import read_text
 from engine.trees.template import FOLDER, Template, best_first, load_template, named_template
@@ -108,9 +108,9 @@ def grow(args: argparse.Namespace) -> int:
 
 def optimise(args: argparse.Namespace) -> int:
     """Count, keep, compact, write; counts are kept in build/ so that a stopped run goes on."""
+    args.method, given = checked(args.method, args.set)
     require_countable(args.method)
-    path, given = _path(args.out), knobs(args.set)
-    get_card(args.method).resolve(given)  # before they meet the arguments of Lab.trajectories
+    path = _path(args.out)
     prompts, tree = _prompts(args), _grown(args)
     lab = load_lab(args)
     store = Path("build") / f"tree-{path.stem}.json"

@@ -87,7 +87,7 @@ def get_preset(name: str, folder: Path = PRESETS) -> Preset:
         ConfigError: with the nearest right name.
     """
     path = folder / f"{name}.toml"
-    if Path(name).name != name or not path.is_file():
+    if Path(str(name)).name != name or not path.is_file():
         raise ConfigError(unknown("preset", name, (p.stem for p in folder.glob("*.toml"))))
     return read_preset(path)
 

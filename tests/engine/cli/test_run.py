@@ -113,3 +113,12 @@ def test_knobs_of_several_methods_stand_behind_their_names(pair: list[str], caps
     assert "--set" in capsys.readouterr().err
     given = ("trajectories", "draw", "sd", "--prompt", "abc", *pair, *SHORT, "--set", "record=full")
     assert "Unknown knob of sd" in refused(capsys, *given)
+
+
+def test_knobs_of_one_method_stand_there_or_in_set(pair: list[str], tmp_path: Path) -> None:
+    files = [tmp_path / f"{i}.jsonl" for i in range(3)]
+    assert main(["run", "sd:gamma=2", "abc", *pair, *SHORT, "--save", str(files[0])]) == 0
+    assert main(["run", "sd", "abc", *pair, *SHORT, "--set", "gamma=2", "--save", str(files[1])]) == 0
+    assert main(["run", "sd:gamma=7", "abc", *pair, *SHORT, "--set", "gamma=2", "--save", str(files[2])]) == 0
+    assert [Trace.load(file).head.knobs["gamma"] for file in files] == [2, 2, 2]
+    assert main(["trajectories", "draw", "sd:gamma=2", "--prompt", "abc", *pair, *SHORT, "--n", "1"]) == 0
