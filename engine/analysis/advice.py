@@ -2,15 +2,16 @@
 
 A chain that was recorded with a long draft says what any shorter one would have accepted: a draft token depends on the
 text before it and not on where its draft began. So the rounds of one long probe are recast with each shorter length
-(`recast`; of look-ups `cut`), and their time is what was measured: a draft step or a look-up, a target call by the
-tokens it reads (`Curve`), and the rest of a round. Of other shapes, and of drafts that one pass writes, whose places
-know where the draft began and cost the same together, only what was run is told.
+(`recast`). Look-ups find more where they ask oftener: they go through the text again (`Again`), or where nobody can,
+their drafts are `cut`, which tells too little. Time is what was measured: a draft step or a look-up, a target call by
+the tokens it reads (`Curve`), and the rest of a round. Of other shapes, and of drafts that one pass writes, whose
+places know where the draft began and cost the same together, only what was run is told.
 docs/design/0019-advice.md.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
@@ -30,6 +31,7 @@ ALL = "all prompts"
 EVEN = 0.02  # options whose speeds differ by less are the same for who chooses
 ENOUGH = 1000  # prompts beyond which a difference is not worth measuring
 Step = tuple[int, int, int]  # of a round: drafted, accepted, emitted
+Again = Callable[[Trace, int], Iterator[Step] | None]  # the rounds of a look-up with shorter drafts, where known
 Sums = tuple[float, float, float, float]  # of a prompt: tokens, ms, and those of plain decoding
 
 
@@ -140,11 +142,16 @@ def cut(rounds: Sequence[Step], most: int) -> Iterator[Step]:
 
 
 def options(
-    groups: Mapping[str, Sequence[Trace]], plain: Sequence[Trace], verify: Curve | None, free: Collection[str]
+    groups: Mapping[str, Sequence[Trace]],
+    plain: Sequence[Trace],
+    verify: Curve | None,
+    free: Collection[str],
+    again: Again | None = None,
 ) -> list[Option]:
     """What can be told of each group of runs (one method with its knobs each) on the prompts of the plain runs.
 
-    `free` are drafters whose drafts cost the same at any length (look-ups). Without a curve the calls of the runs
+    `free` are drafters whose drafts cost the same at any length (look-ups); `again` goes through their rounds with
+    shorter drafts, which are else cut from the longer. Without a curve the calls of the runs
     themselves make one.
 
     Raises:
@@ -163,7 +170,8 @@ def options(
         head = runs[0].head
         if head.shape == "chain" and not found[-1].once and (most := fixed(head.knobs, "gamma")) > 1:
             lengths = range(1, most)
-            found += [_computed(pairs, length, costs, head.drafter in free) for length in lengths]
+            way = again or _unknown if head.drafter in free else None
+            found += [_computed(pairs, length, costs, way) for length in lengths]
     return found
 
 
@@ -189,28 +197,35 @@ def _measured(pairs: Sequence[tuple[Trace, Trace]]) -> Option:
     return Option(head.method, head.title, head.knobs, each, _tau(steps), tuple(steps), levels, once=once)
 
 
-def _computed(pairs: Sequence[tuple[Trace, Trace]], length: int, costs: Curve, free: bool) -> Option:
+def _computed(pairs: Sequence[tuple[Trace, Trace]], length: int, costs: Curve, again: Again | None) -> Option:
     """The same with shorter drafts; times by the group's own means, calls by the curve scaled to the group's calls."""
     head, probed = pairs[0][0].head, int(pairs[0][0].head.knobs["gamma"])
     rounds = [event for trace, _ in pairs for event in trace.rounds]
     drafting = [event for event in rounds if event.drafted]
-    step = ratio(sum(e.draft_ms for e in drafting), len(drafting) if free else sum(e.drafted for e in drafting)) or 0.0
+    step = ratio(sum(e.draft_ms for e in drafting), len(drafting) if again else sum(e.drafted for e in drafting)) or 0.0
     idle = ratio(sum(e.draft_ms for e in rounds if not e.drafted), len(rounds) - len(drafting)) or 0.0
     scale = ratio(sum(e.verify_ms for e in rounds), sum(costs.at(e.fed) for e in rounds)) or 1.0
     other = ratio(sum(e.other_ms for e in rounds), len(rounds)) or 0.0
 
     def ms(drafted: int) -> float:
-        draft = idle if not drafted else step if free else step * drafted
+        draft = idle if not drafted else step if again else step * drafted
         return draft + scale * costs.at(drafted + 1) + other
 
     each, steps = list[Sums](), list[Step]()
     for trace, base in pairs:
         own = _steps(trace)
-        found = list(cut(own, length) if free else recast(own, length, trace.head.max_new_tokens))
+        if again is None:
+            found = list(recast(own, length, trace.head.max_new_tokens))
+        else:
+            found = list(again(trace, length) or cut(own, length))
         steps += found
         each.append((float(len(trace.tokens)), sum(ms(drafted) for drafted, _, _ in found), *_spent(base)))
     knobs = {**head.knobs, "gamma": length}
     return Option(head.method, head.title, knobs, tuple(each), _tau(steps), tuple(steps), length, probed)
+
+
+def _unknown(trace: Trace, length: int) -> None:
+    """Nobody goes through a look-up's rounds again."""
 
 
 def _steps(trace: Trace) -> list[Step]:
@@ -248,6 +263,7 @@ def advise(
     verify: Curve | None = None,
     free: Collection[str] = (),
     batches: Sequence["Batch"] = (),
+    again: Again | None = None,
 ) -> list[dict[str, Any]]:
     """What to use for each kind of prompt (its category, else its task) and for all, as JSON types.
 
@@ -266,7 +282,7 @@ def advise(
         mine = {
             label: kept for label, runs in groups.items() if (kept := [t for t in runs if name in (ALL, kind_of(t))])
         }
-        found = options(mine, [t for t in plain if name in (ALL, kind_of(t))], verify, free)
+        found = options(mine, [t for t in plain if name in (ALL, kind_of(t))], verify, free, again)
         rows.append(_kind(name, found, batches))
     return rows
 

@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from engine.tasks import FAMILIES, load_problems
 from engine.tasks.rows import json_lines
 from engine.trace.store import Trace
 from engine.tune.advising import PROBE, Asked, Spec, candidates, checked, free, named, probes, runs
+from engine.tune.lookups import again
 
 CONTEXT = 256  # tokens behind which passes are measured
 
@@ -78,7 +80,7 @@ def handle(args: argparse.Namespace) -> int:
     if args.out:
         _keep(args.out, specs, traces)
     groups = dict(zip(map(named, specs), traces[1:], strict=True))
-    rows = advise(groups, traces[0], costs, free(cards), served)
+    rows = advise(groups, traces[0], costs, free(cards), served, partial(again, lab))
     for row in rows:
         row["configurations"] = configurations(row, engines, args.served_as, args.temperature > 0)
     told: dict[str, Any] = {
@@ -142,7 +144,7 @@ def _kind(row: Mapping[str, Any]) -> list[str]:
             f"  close to {call['label']} ({spread({'mean': call['ratio'], **call})} of its speed): decide with\n"
             f"    python -m engine compare --methods ar,{best['label']},{call['label']} --items {call['prompts']} ..."
         )
-    shown = {option["method"]: option for option in reversed(row["options"])}
+    shown = {option["method"]: option for option in (*reversed(row["options"]), best)}  # the fastest of each, or chosen
     lines += [
         f"  {option['label']:24} {spread(option['speedup']):>26}  {option['tau']:.2f} tokens a call"
         for option in sorted(shown.values(), key=lambda one: -(one["speedup"] or {"mean": 0.0})["mean"])
