@@ -5,6 +5,7 @@ import { nameOf } from "./columns.js";
 import { cased, count, h } from "./dom.js";
 import { download, figureBlob, svgText } from "./figure.js";
 import { MAX_URL } from "./link.js";
+import { viewName } from "./stage/views.js";
 import { tables } from "./tables.js";
 
 /**
@@ -118,8 +119,8 @@ export function drawSave(body, store, lab) {
 
 /** What the page calls its views. @type {Readonly<Record<string, string>>} */
 const CALLED = {
-  lanes: "Text",
-  treegrid: "Trees",
+  lanes: viewName("text"),
+  treegrid: viewName("trees"),
   tree: "One tree",
   inspector: "Details",
   divergence: "First difference",

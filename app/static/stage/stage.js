@@ -2,16 +2,9 @@
 // The stage: four views of the same runs, one at a time. The choice is an option of the store, and so part of the link.
 
 import { h } from "../dom.js";
+import { MANY, VIEWS } from "./views.js";
 
-/** @type {readonly {id: import("../types/store.js").Options["stage"], name: string, title: string}[]} */
-export const VIEWS = [
-  { id: "text", name: "Text", title: "What came out, token by token" },
-  { id: "score", name: "Score", title: "Every signal of every method on one axis of positions" },
-  { id: "trees", name: "Trees", title: "The drafts of all methods at the position under the cursor" },
-  { id: "shares", name: "Shares", title: "How often each method's draft tokens are accepted, and where its time goes" },
-];
 const FIRST = ".flow, .over, .treegrid .box"; // what has a view's tokens: the skip link leads there
-const MANY = 6; // more lanes than this open in the score, folded
 
 /** @type {import("../types/lab.js").Mount} */
 export function mount(element, store, lab) {

@@ -3,6 +3,7 @@
 
 import { NOT_YET } from "../thresholds.js";
 import { USUAL } from "./usual.js";
+import { MANY, VIEWS } from "./views.js";
 
 /**
  * @typedef {import("../types/store.js").Options} Options
@@ -11,8 +12,6 @@ import { USUAL } from "./usual.js";
  *   link says of the stage
  */
 
-/** @type {readonly Options["stage"][]} */
-const VIEWS = ["text", "score", "trees", "shares"];
 const SORTS = ["given", "calls", "tau", "speed", "agreement", "name"];
 /** @type {readonly Options["details"][]} */
 const DOCKS = ["right", "bottom", "hidden"];
@@ -24,7 +23,7 @@ const LARGEST = 1e6; // of a position or token
 
 /** What the stage shows where a link says nothing of it. @param {readonly string[]} lanes @returns {Shown} */
 export function usualStage(lanes) {
-  const many = lanes.length > 6;
+  const many = lanes.length > MANY;
   const plain = /** @type {const} */ ({ sort: "given", tracks: USUAL, details: "auto", continued: [], whatif: null });
   return { stage: many ? "score" : "text", folded: many, ...plain };
 }
@@ -49,7 +48,7 @@ export function readStage(query) {
   /** @type {{-readonly [K in keyof Shown]?: Shown[K]}} */
   const options = {};
   const [view, fold, sort, tracks] = ["v", "fold", "sort", "tracks"].map((name) => query.get(name));
-  const stage = VIEWS.find((one) => one === view);
+  const stage = VIEWS.find(({ id }) => id === view)?.id;
   if (stage) options.stage = stage;
   if (fold === "0" || fold === "1") options.folded = fold === "1";
   if (sort && SORTS.includes(sort)) options.sort = sort;
