@@ -71,10 +71,10 @@ export function drawPooled(body, store, lab) {
   body.addEventListener("close", off, { once: true });
 
   /** Take what the server answers; what was on show stays when it refuses.
-   * @param {boolean} own @param {() => Promise<Pooled>} ask */
-  async function take(own, ask) {
+   * @param {boolean} own @param {() => Promise<Pooled>} ask @param {string} [what] */
+  async function take(own, ask, what = "") {
     wrong.hidden = true;
-    busy.textContent = "Reading …";
+    busy.textContent = `Reading ${what}…`;
     try {
       Object.assign(state, { found: await ask(), own });
       draw();
@@ -89,13 +89,16 @@ export function drawPooled(body, store, lab) {
   /** @param {File[]} files */
   async function open(files) {
     const upload = lab.session.catalogue?.limits.upload ?? Infinity;
-    await take(true, async () => {
+    const bytes = files.reduce((sum, file) => sum + file.size, 0);
+    const what = `${count(files.length, "file")} (${(bytes / 1e6).toFixed(1)} MB) `;
+    const ask = async () => {
       if (!files.length) throw new Error("There is no trace among these files: traces end in .jsonl or .jsonl.gz.");
-      if (files.reduce((sum, file) => sum + file.size, 0) > upload)
+      if (bytes > upload)
         throw new Error(`These files are larger than ${Math.round(upload / 1e6)} MB together, which is the limit.`);
       const parts = files.flatMap((file) => [`${JSON.stringify({ file: file.name, bytes: file.size })}\n`, file]);
       return lab.api.post("pooled", new Blob(parts));
-    });
+    };
+    await take(true, ask, what);
   }
 
   body.append(
