@@ -1,7 +1,9 @@
 """What the embedded models were trained on, and fresh problems of each kind. No gradio, no torch."""
 
+import re
 import secrets
 from collections.abc import Iterable
+from functools import cache
 from itertools import islice
 
 from starlette.concurrency import run_in_threadpool
@@ -17,6 +19,8 @@ from engine.tasks import FAMILIES, SOURCED, get_task, stream
 
 OWN = "assets/"  # models in this repository
 MOST_SEED = 2**31 - 1
+WORD, QUOTED = re.compile(r"[^\W\d_]+"), re.compile(r"""'[^'\n]*'|"[^"\n]*\"""")  # intro.js has the same
+STEADY, MOST = 1000, 6000  # problems without a new word after which all are known, and problems read at most
 
 
 def routes() -> list[BaseRoute]:
@@ -30,11 +34,32 @@ def taught(models: Iterable[str]) -> list[str]:
     return [name for name in models if name in own]
 
 
+@cache
+def words(family: str) -> tuple[str, ...]:
+    """The words of a family's prompts, in small letters, but for what stands in quotes: of a prompt with others the
+    embedded models know nothing."""
+    found, last = set[str](), 0
+    for number, one in enumerate(islice(stream(family, "train", 0), MOST)):
+        new = set(WORD.findall(QUOTED.sub("", one.prompt.lower()))) - found
+        found |= new
+        last = number if new else last
+        if number - last >= STEADY:
+            break
+    return tuple(sorted(found))
+
+
 def kinds() -> list[Kind]:
     """What each family of models learns, in words, and how its prompts begin and end, which tells another prompt."""
     known: dict[Family, tuple[str, ...]] = {"decoder-only": FAMILIES, "encoder-decoder": SOURCED}
     return [
-        {"task": task.family, "about": task.about, "opening": task.opening, "cue": task.cue, "family": family}
+        {
+            "task": task.family,
+            "about": task.about,
+            "opening": task.opening,
+            "cue": task.cue,
+            "family": family,
+            "words": words(task.family),
+        }
         for family, names in known.items()
         for task in map(get_task, names)
     ]

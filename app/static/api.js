@@ -3,6 +3,15 @@
 
 /** @typedef {import("./types/lab.js").Api} Api */
 
+export const AWAY = "The server does not answer. Try again when it is back.";
+const LOST = "The connection was lost; what had arrived is kept.";
+
+/** Browsers call a lost connection a TypeError, each in words of its own; here it gets ours. Others stay.
+ * @param {string} words @returns {(error: unknown) => never} */
+const inWords = (words) => (error) => {
+  throw error instanceof TypeError ? new Error(words) : error;
+};
+
 /**
  * @param {string | URL} base address of /lab/
  * @param {typeof globalThis.fetch} [fetch]
@@ -11,7 +20,7 @@
 export function createApi(base, fetch = (...given) => globalThis.fetch(...given)) {
   /** @type {Api["answer"]} */
   const answer = async (path, options) => {
-    const response = await fetch(new URL(path, base), options);
+    const response = await fetch(new URL(path, base), options).catch(inWords(AWAY));
     if (response.ok) return response;
     const body = await response.json().catch(() => null);
     throw new Error(body?.error ?? `The server answered ${response.status}.`);
@@ -52,7 +61,8 @@ export async function* linesOf(stream) {
   const decoder = new TextDecoder();
   let rest = "";
   try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const next = () => reader.read().catch(inWords(LOST));
+    for (let part = await next(); !part.done; part = await next()) {
       const lines = (rest + decoder.decode(part.value, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) if (line.trim()) yield JSON.parse(line);

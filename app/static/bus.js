@@ -12,7 +12,21 @@ import { visitor } from "./visitor.js";
  */
 
 const SILENCE = 20_000; // milliseconds without a message after which the page asks
+const PATIENCE = 5_000; // milliseconds for an answer, which a server that is gone never gives
 const LOST = "The connection to the engine was lost; what arrived so far is kept.";
+
+/** The answer; or else `otherwise`, where there is none or it does not come in time.
+ * @template T, E @param {Promise<T> | undefined} answer @param {E} otherwise @returns {Promise<T | E>} */
+const soon = (answer, otherwise) =>
+  new Promise((resolve) => {
+    const late = setTimeout(resolve, PATIENCE, otherwise);
+    Promise.resolve(answer ?? otherwise)
+      .catch(() => otherwise)
+      .then((found) => {
+        clearTimeout(late);
+        resolve(found);
+      });
+  });
 
 /** The run that this page asked for last; `stage` is what the page shows, until it shows something else.
  * @param {string} id @param {boolean} step @param {unknown} stage */
@@ -73,8 +87,10 @@ export function createBus(store, notify) {
       if (!bus.busy) return;
       const { id, started } = current;
       if (!started && gate) gate.trigger("halt", {});
-      const known = await gate?.server.stop(id).catch(() => false);
-      if ((!started || !known) && current.id === id && !left()) finish();
+      const known = await soon(gate?.server.stop(id), null);
+      if ((started && known) || current.id !== id || left()) return;
+      finish();
+      if (started && known === null) notify(LOST);
     },
     receive(text) {
       const message = parsed(text);
@@ -124,7 +140,7 @@ export function createBus(store, notify) {
   async function repair() {
     if (repairing || !gate) return;
     repairing = true;
-    const text = await gate.server.resync([current.id, current.have]).catch(() => "");
+    const text = await soon(gate.server.resync([current.id, current.have]), "");
     const message = typeof text === "string" ? parsed(text) : null;
     repairing = false;
     if (left()) return;

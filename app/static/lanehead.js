@@ -12,7 +12,7 @@ import { toggleProof } from "./run/proof.js";
 import { remarksOf } from "./run/remarks.js";
 import { repeatedOf, spreadWords, times } from "./run/spread.js";
 import { whose } from "./run/whose.js";
-import { forcedOf } from "./run.js";
+import { CUT, forcedOf } from "./run.js";
 import { word } from "./words.js";
 
 /**
@@ -23,13 +23,14 @@ import { word } from "./words.js";
 
 /** @type {Partial<Record<string, string>>} */
 const REASONS = {
-  stopped: "stopped",
-  error: "failed",
+  ...CUT,
   limit: "token limit",
   eos: "complete",
   stop: "complete",
   context: "context full",
 };
+/** Of a run that has no end, by the phase of the page. @type {Partial<Record<string, string>>} */
+const STATES = { running: "decoding", done: "unfinished" };
 /** @typedef {[name: string, title: string, anchor: import("./words.js").Anchor | null]} Figure */
 /** @type {Figure[]} */
 const FIGURES = [
@@ -152,7 +153,8 @@ export class LaneHead {
   /** How the run ended, with its answer or its fault. @param {Run["end"] | null} end */
   ending(end) {
     const { run, store } = this;
-    const text = end ? (REASONS[end.reason] ?? end.reason) : store.status.phase === "running" ? "decoding" : "";
+    const without = run.end ? "" : STATES[store.status.phase]; // in the middle of a run that has ended it is none
+    const text = end ? (REASONS[end.reason] ?? end.reason) : (without ?? "");
     tell(this.state, text);
     this.state.className = `state ${end ? end.reason : text}`;
     this.state.title = end?.message ?? "";

@@ -116,14 +116,24 @@ export function minePanel(store, lab, miner, form, show) {
   }
 
   async function begin() {
-    show();
+    if (!counted()) return number.focus();
+    began = true;
     await miner.start(job());
-    look();
+    began = false;
+    if (!miner.state.error) look(); // which else says the same below
+  }
+
+  /** Whether the number of prompts is one; else it is said beside it. */
+  function counted() {
+    const fine = form.source === "prompt" || (Number.isInteger(form.n) && form.n >= 1 && form.n <= MOST);
+    number.setAttribute("aria-invalid", String(!fine));
+    if (!fine) known.textContent = `How many: a whole number from 1 to ${MOST}.`;
+    return fine;
   }
 
   async function look() {
     number.disabled = form.source === "prompt";
-    if (miner.state.running) return;
+    if (!counted() || miner.state.running) return;
     try {
       const set = await miner.kept(job());
       const done = set?.prompts.length ?? 0;
@@ -176,8 +186,15 @@ export function minePanel(store, lab, miner, form, show) {
     );
   }
 
+  let began = false;
   let drawn = false;
-  const off = miner.on(() => store.frame("minepanel", draw));
+  const off = miner.on(() => {
+    if (began && miner.state.progress) {
+      began = false;
+      show(); // now that there is a set; until then what was on show stays
+    }
+    store.frame("minepanel", draw);
+  });
   draw();
   drawn = true;
   look();

@@ -39,7 +39,8 @@ export function methodPicker(lab, composed, change) {
     "aria-autocomplete": "list",
     autocomplete: "off",
     oninput: () => {
-      active = "";
+      const [[, [first]] = ["", []]] = search.value.trim() ? families(methods(), search.value) : [];
+      active = first?.name ?? ""; // Enter takes it
       draw();
     },
     onkeydown: keyed,

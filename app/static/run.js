@@ -99,6 +99,12 @@ export function roundsAt(run, ms) {
   return low;
 }
 
+/** How a run is told that came to no end of its own. @type {Readonly<Record<string, string>>} */
+export const CUT = { stopped: "stopped", error: "failed" };
+
+/** Whether a run came to an end of its own: of its text, or at a limit. @param {Pick<Run, "end">} run */
+export const endedWhole = ({ end }) => end !== null && !(end.reason in CUT);
+
 /** How many tokens at the beginning of a run's text were forced: they are the end of its prompt.
  * @param {Pick<Run, "head">} run */
 export const forcedOf = ({ head }) => {

@@ -107,29 +107,33 @@ export async function drawTrajectories(body, _store, lab) {
     form.busy(true, "Starting.");
     /** @type {Shown | null} */
     let mine = null;
+    let [started, failed] = [false, false];
     try {
       const messages = lab.api.lines("trajectories/live", { ...request, visitor: visitor() }, signal);
       for await (const message of messages) {
         if (signal.aborted) break;
         if (message.kind === "error") throw new Error(message.error);
         if (message.kind === "begin") {
-          mine = kept.shown = fresh(message);
-          kept.method = null;
-        } else if (mine) take(mine, message);
+          mine = fresh(message);
+        } else if (mine) {
+          take(mine, message);
+          if (message.kind !== "queued" && !started) Object.assign(kept, { shown: mine, method: null });
+          started ||= message.kind !== "queued"; // what was shown stays until then
+        }
         const line = message.kind === "queued" ? message.line : null;
         form.busy(true, line ? `${waitingWords(line)}.` : progress(mine));
         later();
       }
     } catch (error) {
-      if (!signal.aborted)
-        view.note.textContent =
-          said(error) === "network error" ? "The connection was lost; what had arrived is kept." : said(error);
+      failed = !signal.aborted;
+      if (failed) view.note.textContent = said(error);
     }
     if (mine) mine.live = false;
     if (job?.signal === signal) {
       job = null;
       if (view.note.textContent === GOES_ON) view.note.textContent = "";
-      form.busy(false, !mine ? "" : signal.aborted ? `Stopped. ${progress(mine)}` : `Done. ${progress(mine)}`);
+      const how = signal.aborted ? "Stopped." : failed ? "Ended early." : "Done.";
+      form.busy(false, mine && started ? `${how} ${progress(mine)}` : "");
     }
     later();
   }

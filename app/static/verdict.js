@@ -135,7 +135,14 @@ function how(store, run, baseline) {
   }
   if (store.status.opened) return `Opened from a file${day ? `, made ${day}` : ""}${on}; prefill excluded.${lossy}`;
   const measured = baseline ? `Measured with rounds in turns, never two at once${on && ","}` : "Measured";
-  return `${measured}${on}; prefill and drawing excluded.${lossy}`;
+  return `${measured}${on}; prefill and drawing excluded.${cutShort(store, [run, baseline])}${lossy}`;
+}
+
+/** That runs did not come to their end. @param {Store} store @param {(Run | null)[]} runs */
+function cutShort(store, runs) {
+  const ends = runs.flatMap((run) => (run ? [run.end?.reason ?? (store.status.phase === "done" ? "lost" : "")] : []));
+  if (ends.includes("stopped")) return " Stopped: told is what ran until then.";
+  return ends.includes("lost") ? " Unfinished: told is what arrived." : "";
 }
 
 /** Whether two recorded runs did not overlap in time: the earlier had ended when the later began.

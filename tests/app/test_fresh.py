@@ -41,6 +41,15 @@ def test_a_prompt_of_no_family_is_known_as_one():
     assert {kind["task"] for kind in fresh.kinds() if kind["family"] == "encoder-decoder"} == set(SOURCED)
 
 
+def test_the_words_of_a_kind_are_those_of_its_prompts():
+    words = {kind["task"]: set(kind["words"]) for kind in fresh.kinds()}
+    for family, known in words.items():
+        for problem in load_problems(family, "heldout", 300):
+            own = fresh.WORD.findall(fresh.QUOTED.sub("", problem.prompt.lower()))
+            assert known >= set(own), problem.prompt
+    assert "pears" not in words["arithmetic"]
+
+
 def test_an_answer_is_checked_where_texts_can_be_compared():
     (problem,) = load_problems("arithmetic", "heldout", 1)
     right = check_answer("arithmetic", problem.answer, problem.solution)

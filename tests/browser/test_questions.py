@@ -111,7 +111,7 @@ def test_which_method_needs_the_fewest_target_calls_and_why(visitor: Any) -> Non
     calls = len(least.rounds)
     lane = someone.page.locator(f'[data-lane="{least.head.method}"]')
     someone.reads(lane.locator(".figures > div").nth(2), str(calls))
-    someone.reads(someone.page.locator(".v-verdict-cause"), f"Fewest target calls: {title(least)}, {calls}")
+    someone.reads(someone.page.locator(".v-verdict-cause"), f"{title(least)} needed the fewest target calls: {calls}")
     someone.clicks(lane.locator(".k.draft").first)
     drafted = sum(event.drafted for event in least.rounds)
     share = sum(event.accepted for event in least.rounds) / drafted

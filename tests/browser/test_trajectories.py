@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from engine.errors import ConfigError
 from engine.files.places import PRESETS
 from engine.trace.store import Trace
 
@@ -60,6 +61,37 @@ def test_methods_draw_live_and_the_rows_grow(visit):
     expect(page.locator(".trajectories .about")).to_contain_text("Drawn on this page: 2 trajectories a method")
     page.get_by_role("button", name="Recorded example").click()
     expect(page.locator(".answers-list li")).to_have_count(8)
+
+
+def test_a_draw_that_is_refused_leaves_what_is_shown(visit, server, monkeypatch):
+    def refuse(*_args, **_options):
+        raise ConfigError("The prompt has 12001 tokens.")
+
+    page = visit()
+    room(page, "Trajectories")
+    expect(page.locator(".answers-list li")).to_have_count(8)
+    monkeypatch.setattr(server.lab, "stream_trajectories", refuse)
+    choose(page, "Chain of candidates")
+    page.get_by_role("button", name="Draw").click()
+    expect(page.locator(".trajectories")).to_contain_text("The prompt has 12001 tokens.")
+    expect(page.locator(STATUS)).to_have_text("")
+    expect(page.locator(".answers-list li")).to_have_count(8)
+
+
+def test_a_server_that_is_gone_is_told_in_words_and_a_room_can_be_asked_for_again(visit, pages):
+    page = visit()
+    page.route("**/rooms/runs.js*", lambda route: route.abort())
+    page.get_by_role("link", name="Many runs").click()
+    section = page.locator("[data-room=runs]")
+    expect(section).to_contain_text("This room could not be opened. The server does not answer.")
+    expect(section.get_by_role("button", name="Try again")).to_be_visible()
+    page.route("**/lab/trajectories/live", lambda route: route.abort())
+    room(page, "Trajectories")
+    choose(page, "Chain of candidates")
+    page.get_by_role("button", name="Draw").click()
+    expect(page.locator(".trajectories")).to_contain_text("The server does not answer. Try again when it is back.")
+    assert pages.errors and all("net::ERR_FAILED" in text for text in pages.errors), "what the browser says by itself"
+    pages.errors.clear()
 
 
 def stopped(page, server):

@@ -154,6 +154,20 @@ def test_mining_live_streams_stops_and_goes_on(visit, server, monkeypatch):
     sees(page, "draftscope.mined.sets.get('mined here').prompts.length", 12)
 
 
+def test_a_wrong_number_of_prompts_leaves_what_is_shown(visit):
+    page = workshop(visit())
+    before = page.locator(".mismatch").count()
+    page.locator(".mine summary").click()
+    for wrong in ("0", "", "999", "2.5"):
+        page.get_by_label("Prompts", exact=True).last.fill(wrong)
+        page.locator(".mine .primary").click()
+        expect(page.locator(".mine")).to_contain_text("How many: a whole number from 1 to 200.")
+        expect(page.locator(".mine")).not_to_contain_text("must be")
+        expect(page.locator(".mismatch")).to_have_count(before)
+    page.get_by_label("Prompts", exact=True).last.fill("3")
+    expect(page.locator(".mine")).not_to_contain_text("How many: a")
+
+
 def test_leaving_the_page_ends_mining(visit, server, monkeypatch):
     monkeypatch.setattr(server.lab, "pause", 0.05)
     page = workshop(visit())

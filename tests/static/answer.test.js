@@ -20,18 +20,21 @@ test("what the server added to an end stays out of a saved trace", () => {
   assert.deepEqual(JSON.parse(traceText({ head: null, rounds: [], end })), { kind: "end", reason: "eos", text: "" });
 });
 
-test("a prompt is outside only for models of few kinds, and only when it opens or ends in another way", () => {
+test("a prompt is outside only for models of few kinds, where it opens or ends otherwise or has other words", () => {
   const catalogue = {
     taught: ["tiny", "cross"],
     families: { tiny: "decoder-only", cross: "encoder-decoder" },
     kinds: [
-      { opening: "Question: ", cue: "Answer:", family: "decoder-only" },
-      { opening: "Translate:", cue: "", family: "encoder-decoder" },
+      { opening: "Question: ", cue: "Answer:", family: "decoder-only", words: ["question", "answer", "plus"] },
+      { opening: "Translate:", cue: "", family: "encoder-decoder", words: ["translate", "once"] },
     ],
   };
   const outside = (models, prompt) => isOutside(catalogue, { models, prompt });
   assert.equal(outside("tiny", "Question: 1 + 1?\nAnswer:\n"), false);
   assert.equal(outside("tiny", "Question: 1 + 1?"), true);
+  assert.equal(outside("tiny", "Question: 1 PLUS 1?\nAnswer:"), false);
+  assert.equal(outside("tiny", "Question: 1 and 1?\nAnswer:"), true, "a word that no prompt of the kind has");
+  assert.equal(outside("tiny", "Question: 'and' plus \"x\"?\nAnswer:"), false, "but for what is quoted");
   assert.equal(outside("tiny", "Once upon a time Answer:"), true);
   assert.equal(outside("tiny", "  "), false);
   assert.equal(outside("large", "Once"), false);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { beforeEach, mock, test } from "node:test";
 import { createBus } from "../../app/static/bus.js";
 import { createStore } from "../../app/static/store.js";
 import { card, round, trace } from "./runs.js";
@@ -198,4 +198,20 @@ test("what was missed is not taken up once other runs took the stage", async () 
   assert.equal(store.runs.get("chain").rounds.length, 1);
   assert.equal(store.status.compared, null);
   assert.deepEqual(said, []);
+});
+
+test("a server that is gone ends the run on the page, and that is said", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    await started();
+    server.stop = () => new Promise(() => {}); // it never answers
+    const stopping = bus.stop();
+    await Promise.resolve();
+    mock.timers.tick(60_000);
+    await stopping;
+    assert.deepEqual([bus.busy, store.status.phase, said.length], [false, "done", 1]);
+    assert.match(said[0], /connection to the engine was lost/);
+  } finally {
+    mock.timers.reset();
+  }
 });

@@ -41,6 +41,18 @@ test("a search finds by name, family, part and paper, every word of it, and keep
   assert.deepEqual(names("copies more"), []);
 });
 
+test("who is called as is searched stands first, then who begins so, each with its family", () => {
+  const cards = [
+    card("cut", { family: "baseline", title: "Cut", summary: "As oak tree." }),
+    card("oak_on", { family: "tree", title: "Oak tree on a hill" }),
+    card("oak", { family: "tree", title: "Oak tree" }),
+  ];
+  const names = (search) => families(cards, search).flatMap(([, found]) => found.map(({ name }) => name));
+  assert.deepEqual(names("oak tree"), ["oak", "oak_on", "cut"]);
+  assert.deepEqual(names("TREE ON"), ["oak_on"]);
+  assert.deepEqual(names(""), ["cut", "oak_on", "oak"]);
+});
+
 test("the folded line: first words whole, sampling in words", () => {
   assert.equal(firstWords("One  two\nthree", 30), "One two three");
   assert.equal(firstWords("One two three", 9), "One two …");

@@ -73,3 +73,29 @@ test("it speaks of the lane under the cursor if that drafts, else of the fastest
   store.setCursor({ run: "ar", pos: 0 });
   assert.equal(verdict(store).line, CHAIN.line);
 });
+
+/** Three lanes; how each ended. @param {string[]} reasons */
+function stopped(reasons) {
+  const store = createStore();
+  const lanes = ["ar", "chain", "tree"].map((name, i) => {
+    const lane = trace(name, times(rounds(i).slice(0, 4 - i), 10));
+    const events = lane.events.map((event) => (event.kind === "end" ? { ...event, reason: reasons[i] } : event));
+    return { ...lane, events };
+  });
+  store.load(lanes, { compared: { verdicts: { chain: CHAIN }, divergences: [] } });
+  store.setCursor({ run: "chain", pos: 0 });
+  return store;
+}
+
+test("lanes that were stopped have no fewest calls, and that they were stopped is told", () => {
+  assert.match(
+    verdict(stopped(["eos", "eos", "eos"])).cause,
+    /tree needed the fewest target calls: 2, where this needed 3/,
+  );
+  const said = verdict(stopped(["eos", "eos", "stopped"]));
+  assert.doesNotMatch(said.cause, /fewest/);
+  assert.doesNotMatch(said.how, /Stopped/, "of neither of the two that are compared");
+  const cut = verdict(stopped(["eos", "stopped", "stopped"]));
+  assert.doesNotMatch(cut.cause, /fewest|as few/);
+  assert.match(cut.how, /Stopped: told is what ran until then/);
+});

@@ -2,7 +2,8 @@
 // The rooms of the page: one is shown at a time, the choice is an option of the store and so part of the link.
 // A room other than Compare is a module beside this one, loaded and drawn when it is first opened.
 
-import { h } from "../dom.js";
+import { AWAY } from "../api.js";
+import { h, said } from "../dom.js";
 
 /**
  * @typedef {import("../types/store.js").Store} Store
@@ -56,7 +57,7 @@ export function mountRooms(element, store, lab) {
     if (!section || id === ROOMS[0].id) return;
     if (!modules.has(id)) modules.set(id, import(`./${id}.js`));
     try {
-      const module = await modules.get(id);
+      const module = await modules.get(id)?.catch(() => Promise.reject(new Error(AWAY)));
       if (store.options.room !== id) return; // left before it came
       empty(section);
       section.append(h("h2.unseen", {}, roomOf(id)?.name ?? ""));
@@ -64,7 +65,9 @@ export function mountRooms(element, store, lab) {
       section.focus({ preventScroll: true });
     } catch (error) {
       modules.delete(id);
-      lab.ui.notify(`This room could not be opened: ${error instanceof Error ? error.message : error}`);
+      if (store.options.room !== id) return;
+      const again = h("button", { type: "button", onclick: () => draw(id, name, rest) }, "Try again");
+      section.replaceChildren(h("p.row", { role: "alert" }, `This room could not be opened. ${said(error)}`, again));
     }
   }
 

@@ -5,6 +5,7 @@ import { nameOf } from "../columns.js";
 import { count } from "../dom.js";
 import { percent } from "../draw.js";
 import { summary } from "../numbers.js";
+import { endedWhole } from "../run.js";
 
 /** @typedef {{rounds: number, calls: number, drafted: number, iterations: number}} Counts */
 
@@ -17,12 +18,13 @@ import { summary } from "../numbers.js";
 export function callsSaid(store, run) {
   const lanes = store.lanes
     .flatMap((key) => store.runs.get(key) ?? [])
-    .filter((one) => one.end && one.head?.prompt === run.head?.prompt && summary(one.rounds).drafted > 0)
+    .filter((one) => endedWhole(one) && one.head?.prompt === run.head?.prompt && summary(one.rounds).drafted > 0)
     .sort((a, b) => callsOf(a) - callsOf(b));
   if (lanes.length < 2 || !lanes.includes(run)) return "";
   const [least, next] = lanes;
   const calls = callsOf(run);
-  if (calls > callsOf(least)) return `Fewest target calls: ${nameOf(store, least)}, ${callsOf(least)} (here ${calls}).`;
+  if (calls > callsOf(least))
+    return `${nameOf(store, least)} needed the fewest target calls: ${callsOf(least)}, where this needed ${calls}.`;
   const tied = lanes.filter((one) => one !== run && callsOf(one) === calls);
   if (tied.length)
     return `${count(calls, "target call")}, as few as ${tied.map((one) => nameOf(store, one)).join(", ")}.`;

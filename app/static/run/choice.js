@@ -38,9 +38,19 @@ export function toggled(lanes, method) {
 export const lanesOf = (methods, before, most) =>
   methods.slice(0, most).map((method) => before.find((lane) => lane.method === method) ?? plainLane(method));
 
+/** How far a card's name or title is from what is searched: the same 0, begins so 1, holds it 2, else 3.
+ * @param {PageCard} card @param {string} search */
+function farness({ name, title }, search) {
+  const sought = search.trim().toLowerCase();
+  const names = [name.toLowerCase(), title.toLowerCase()];
+  if (names.includes(sought)) return 0;
+  if (names.some((one) => one.startsWith(sought))) return 1;
+  return names.some((one) => one.includes(sought)) ? 2 : 3;
+}
+
 /**
- * Cards by family that hold every word of the search in name, title, family, parts or first sentence; the names count
- * first.
+ * Cards by family that hold every word of the search in name, title, family, parts or first sentence. Those whose name
+ * or title is nearest to it come first, and with them their family.
  * @param {readonly PageCard[]} cards
  * @param {string} search
  * @returns {[family: string, cards: PageCard[]][]}
@@ -55,11 +65,14 @@ export function families(cards, search = "") {
     return words.every((word) => text.toLowerCase().includes(word));
   };
   const order = [...new Set([...Object.keys(FAMILIES), ...cards.map((card) => card.family)])];
+  const near = (/** @type {PageCard} */ a, /** @type {PageCard} */ b) => farness(a, search) - farness(b, search);
   return order
     .map(
-      (family) => /** @type {[string, PageCard[]]} */ ([family, cards.filter((c) => c.family === family && found(c))]),
+      (family) =>
+        /** @type {[string, PageCard[]]} */ ([family, cards.filter((c) => c.family === family && found(c)).sort(near)]),
     )
-    .filter(([, members]) => members.length > 0);
+    .filter(([, members]) => members.length > 0)
+    .sort(([, [a]], [, [b]]) => near(a, b));
 }
 
 const MODELS = [

@@ -13,8 +13,38 @@ import { h } from "../dom.js";
 export function isOutside(catalogue, { models, prompt }) {
   const text = prompt.trim();
   if (!text || !catalogue?.taught?.includes(models)) return false;
-  return !kindsOf(catalogue, models).some(({ opening, cue }) => text.startsWith(opening) && text.endsWith(cue));
+  const kind = kindOf(catalogue, models, text);
+  return !kind || strange(kind, text).length > 0;
 }
+
+/** The kind of problem that a prompt looks like: it begins and ends so.
+ * @param {Pick<Catalogue, "kinds" | "families">} catalogue @param {string} models @param {string} text */
+const kindOf = (catalogue, models, text) =>
+  kindsOf(catalogue, models).find(({ opening, cue }) => text.startsWith(opening) && text.endsWith(cue));
+
+/** Words of a prompt that none of its kind has; app/fresh.py has the same.
+ * @param {import("../types/wire.js").Kind} kind @param {string} text */
+function strange({ words }, text) {
+  const own = text.toLowerCase().replace(/'[^'\n]*'|"[^"\n]*"/g, "");
+  return [...new Set(own.match(/\p{L}+/gu) ?? [])].filter((word) => !words.includes(word));
+}
+
+/** What is said of a prompt that is outside. @param {Catalogue} catalogue @param {string} models @param {string} text */
+function outsideSaid(catalogue, models, text) {
+  const kind = kindOf(catalogue, models, text);
+  const met = kind && strange(kind, text);
+  const why = met
+    ? `The prompts of ${kind.task} that these models learnt never had ${listed(met)}.`
+    : "This prompt is none of these kinds.";
+  return `${why} It may run, but it is outside of what these models know: read the text as noise, the figures as they are.`;
+}
+
+/** The first few of some words. @param {readonly string[]} words */
+const listed = (words) =>
+  words
+    .slice(0, 3)
+    .map((word) => `“${word}”`)
+    .join(", ") + (words.length > 3 ? " and others" : "");
 
 /** The kinds of problem that some of the models learnt.
  * @param {Pick<Catalogue, "kinds" | "families">} catalogue @param {string} models */
@@ -58,10 +88,8 @@ export function introduction(lab, edit) {
           ),
         );
       }
-      note.textContent = isOutside(catalogue, config)
-        ? "This prompt is none of these kinds. It may run, but it is outside of what these models know: read the " +
-          "text as noise, the figures as they are."
-        : "";
+      const { models, prompt } = config;
+      note.textContent = isOutside(catalogue, config) ? outsideSaid(catalogue, models, prompt.trim()) : "";
     },
   };
 }

@@ -7,7 +7,7 @@ import { answerOf } from "../run/answer.js";
 import { callWords } from "../run/calls.js";
 import { draftedNothing, guaranteeOf } from "../run/guarantee.js";
 import { range, repeatedOf, times } from "../run/spread.js";
-import { forcedOf } from "../run.js";
+import { CUT, forcedOf } from "../run.js";
 import { word } from "../words.js";
 import { agreement } from "./bands.js";
 
@@ -41,7 +41,7 @@ export function figuresOf(store, run, reference, parts) {
     parts,
     agrees: agreement(store, run, reference),
     answer: answerOf(run.end),
-    failed: run.end?.reason === "error" ? "failed" : "",
+    failed: (run.end && CUT[run.end.reason]) ?? "",
     silent: draftedNothing(run),
     again: store.time.at === Infinity ? repeatedOf(store, run.key) : null,
   };

@@ -161,6 +161,8 @@ export interface Kind {
   readonly cue: string;
   /** of the models that know it */
   readonly family: "decoder-only" | "encoder-decoder";
+  /** of its prompts, in small letters, but for what stands in quotes */
+  readonly words: readonly string[];
 }
 
 /** Everything the run bar needs: GET /lab/catalogue?models=NAME. */
