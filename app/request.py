@@ -10,7 +10,7 @@ from pydantic import Field
 from app.knobs import find
 from app.state import Limits
 from app.validate import Asked, MaybeKey, checked, parsed, within
-from engine.config import Card, KnobValue, Sampling
+from engine.config import MAX_TEMPERATURE, MOST_TOP_K, TEMPERATURES, TOP_KS, Card, KnobValue, Sampling
 from engine.errors import ConfigError, unknown
 from engine.tasks import FAMILIES, SOURCED
 
@@ -18,7 +18,6 @@ TASKS = (*FAMILIES, *SOURCED)
 MOST_STOPS, STOP_CHARS = 8, 100
 ANSWER_CHARS = 2000
 MOST_SEED = 2**53 - 1  # the largest whole number that every reader of JSON keeps as it is
-MOST_TOP_K = 10**6
 
 Stop = Annotated[str, Field(min_length=1, max_length=STOP_CHARS)]
 
@@ -37,9 +36,9 @@ class AskedRun(Asked):
     lanes: list[Any] = Field([], description="a list of methods, each its name or {method, knobs}")
     models: str = Field("", description="the name of a set of models")
     max_new_tokens: int = Field(128, description="an integer >= 1")
-    temperature: float = Field(0.0, ge=0, le=100, description="a number from 0 to 100")
+    temperature: float = Field(0.0, ge=0, le=MAX_TEMPERATURE, description=TEMPERATURES)
     top_p: float = Field(1.0, gt=0, le=1, description="a number above 0, up to 1")
-    top_k: int = Field(0, ge=0, le=MOST_TOP_K, description=f"an integer from 0 (off) to {MOST_TOP_K}")
+    top_k: int = Field(0, ge=0, le=MOST_TOP_K, description=TOP_KS)
     seed: int = Field(0, ge=0, le=MOST_SEED, description=f"an integer from 0 to {MOST_SEED}")
     chat: bool = Field(False, description="true or false")
     id: MaybeKey = ""

@@ -20,6 +20,7 @@ from app.ndjson import Lines
 from app.service import Service
 from app.validate import checked
 from engine.analysis.sheet import Sheet, by_turns
+from engine.config import MAX_TEMPERATURE, TEMPERATURES, TRAJECTORY_TEMPERATURE
 from engine.errors import ConfigError
 from engine.files.places import PRESETS, ROOT
 from engine.files.presets import list_presets
@@ -35,7 +36,7 @@ MOST = 16  # trajectories of one method
 class AskedTrajectories(requests.AskedRun):
     """A run, several times over on the same prompt."""
 
-    temperature: float = Field(0.6, ge=0, le=100, description="a number from 0 to 100")
+    temperature: float = Field(TRAJECTORY_TEMPERATURE, ge=0, le=MAX_TEMPERATURE, description=TEMPERATURES)
     n: int = Field(4, ge=1, le=MOST, description=f"an integer from 1 to {MOST}")
 
 

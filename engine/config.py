@@ -13,6 +13,10 @@ Guarantee = Literal["reference", "lossless", "lossy"]
 Origin = Literal["paper", "code", "ours"]
 Writer = Literal["target", "draft", "nat"]  # who writes a text: a model in that role, or a non-autoregressive one
 MIN_TEMPERATURE = 1e-3  # below it a distribution is the argmax, and logits / temperature lose their digits
+MAX_TEMPERATURE, MOST_TOP_K = 100, 1_000_000
+TEMPERATURES = f"0 (greedy) or a number from {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE}"
+TRAJECTORY_TEMPERATURE, TRAJECTORY_TOKENS = 0.6, 256  # where several answers to one prompt are drawn
+TOP_KS = f"an integer from 0 (off) to {MOST_TOP_K}"
 AUTO = "auto"  # value of a knob that is chosen from round to round, where the knob allows it
 MOST_TEXT = 2000  # characters of a knob that is a text
 MAX_SEED = 2**53  # whole numbers beyond it do not survive JSON readers
@@ -186,13 +190,10 @@ class Sampling:
                 raise ConfigError(
                     f"{name} must be {'an integer' if kinds == (int,) else 'a number'}, not {shown(value)}."
                 )
-        if not (self.temperature == 0 or MIN_TEMPERATURE <= self.temperature <= 100):
-            given = shown(self.temperature)
-            raise ConfigError(
-                f"temperature must be 0 (greedy) or a number from {MIN_TEMPERATURE:g} to 100, not {given}."
-            )
-        if self.top_k < 0:
-            raise ConfigError(f"top_k must be an integer >= 0 (0 is off), not {shown(self.top_k)}.")
+        if not (self.temperature == 0 or MIN_TEMPERATURE <= self.temperature <= MAX_TEMPERATURE):
+            raise ConfigError(f"temperature must be {TEMPERATURES}, not {shown(self.temperature)}.")
+        if not 0 <= self.top_k <= MOST_TOP_K:
+            raise ConfigError(f"top_k must be {TOP_KS}, not {shown(self.top_k)}.")
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"top_p must be a number > 0 and <= 1, not {shown(self.top_p)}.")
 

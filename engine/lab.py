@@ -174,7 +174,7 @@ class Lab(Pair):
         return trajectories.follow(self, method, prompt, n, options, keep)
 
     def mine(
-        self, task: str, found: Sequence[Problem], path: Path, **settings: Any
+        self, task: str, found: Sequence[Problem], path: str | Path, **settings: Any
     ) -> Generator[MiningEvent, None, None]:
         """Which mismatches of target and draft change the answer (AutoJudge, algorithm 1); `settings` are those of
         `engine.judge.local.Mining`.
@@ -184,7 +184,7 @@ class Lab(Pair):
         Raises:
             ConfigError: no draft model, an unknown task or setting, or a file that was mined otherwise.
         """
-        return mining.mine(self, task, found, path, settings)
+        return mining.mine(self, task, found, Path(path), settings)
 
     def teacher_forced_entropies(self, prompt: str, solution: str, chat: bool = False) -> list[float]:
         """The target's entropy, nats, before each token of a given solution and after its last.

@@ -28,7 +28,7 @@ from engine.cli.progress import track
 from engine.cli.results import acceptance_report, add_counts, add_results
 from engine.cli.sheets import add_show
 from engine.cli.specs import checked, once, split
-from engine.config import Sampling
+from engine.config import TRAJECTORY_TEMPERATURE, TRAJECTORY_TOKENS, Sampling
 from engine.errors import ConfigError
 from engine.methods import get_card
 from engine.tasks import FAMILIES
@@ -94,7 +94,7 @@ def _draw_parser(actions: Any) -> None:
     add_models(one)
     add_prompts(one)
     add_sampling(one, method=True)
-    one.set_defaults(handler=draw, temperature=0.6, max_new_tokens=256)
+    one.set_defaults(handler=draw, temperature=TRAJECTORY_TEMPERATURE, max_new_tokens=TRAJECTORY_TOKENS)
 
 
 def _series_parser(actions: Any, name: str, default: str, words: str) -> None:
@@ -103,7 +103,8 @@ def _series_parser(actions: Any, name: str, default: str, words: str) -> None:
     add_prompts(one, "arithmetic", 50)
     one.add_argument("--chat", action="store_true", help="wrap prompts in the target's chat template")
     one.add_argument("--n", type=COUNT, default=8, help="trajectories of each problem (default: 8)")
-    one.add_argument("--temperature", type=float, default=0.6, metavar="T", help="above 0 (default: 0.6)")
+    heat = TRAJECTORY_TEMPERATURE
+    one.add_argument("--temperature", type=float, default=heat, metavar="T", help=f"above 0 (default: {heat})")
     one.add_argument(
         "--max-new-tokens", type=COUNT, default=200, metavar="N", help="limit of a trajectory (default: 200)"
     )

@@ -8,7 +8,7 @@ from engine.config import Card, Guarantee, Knob, KnobValue
 from engine.drafters import DRAFTERS
 from engine.errors import ConfigError, unknown
 from engine.loop import Method
-from engine.parts import Drafter, Kit, Rule, Shape
+from engine.parts import Drafter, Kit, Rule, Shape, own_rule
 from engine.rules import RULES
 from engine.shapes import SHAPES
 
@@ -21,8 +21,7 @@ def parts(drafter: str, shape: str, rule: str) -> tuple[type[Drafter], type[Shap
 
     Raises:
         ConfigError: an unknown name, a shape the drafter cannot fill, or one the rule cannot judge, or a rule that
-        compares
-            the drafter's distributions where it has none.
+            compares the drafter's distributions where it has none.
     """
     for what, name, known in (("drafter", drafter, DRAFTERS), ("shape", shape, SHAPES), ("rule", rule, RULES)):
         if name not in known:
@@ -31,6 +30,9 @@ def parts(drafter: str, shape: str, rule: str) -> tuple[type[Drafter], type[Shap
     if s.KIND not in d.SHAPES:
         fits = ", ".join(n for n, other in SHAPES.items() if other.KIND in d.SHAPES)
         raise ConfigError(f"Drafter {drafter!r} cannot fill shape {shape!r} ({s.KIND}); it takes: {fits}.")
+    if own_rule(s) and s.KIND not in r.SHAPES:
+        fits = ", ".join(n for n, other in RULES.items() if s.KIND in other.SHAPES)
+        raise ConfigError(f"Rule {rule!r} cannot judge shape {shape!r}, whose drafts are no path; it takes: {fits}.")
     if r.SHAPES and s.KIND not in r.SHAPES:
         raise ConfigError(f"Rule {rule!r} cannot judge shape {shape!r} ({s.KIND}); it takes: {', '.join(r.SHAPES)}.")
     if DISTRIBUTIONS in r.NEEDS and not d.DISTRIBUTIONS:

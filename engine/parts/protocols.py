@@ -130,6 +130,12 @@ def always_asking(drafter: type[Any]) -> Mapping[str, KnobValue]:
     return dict(getattr(drafter, "ASKING", {}))
 
 
+def own_rule(shape: type[Any]) -> bool:
+    """Whether only rules that name a shape can judge it (its `OWN_RULE`): its drafts are no path of tokens from the
+    root, which the others go down."""
+    return bool(getattr(shape, "OWN_RULE", False))
+
+
 def one_pass(drafter: type[Any]) -> bool:
     """Whether one pass writes all levels of a draft (its `ONE_PASS`), and so costs the same however many are wanted. It
     notes `passes` of its rounds."""

@@ -13,10 +13,10 @@ from typing import Any, Literal, cast
 
 import torch
 
-from engine.config import Card, RunConfig, Sampling
+from engine.config import Card, KnobValue, RunConfig, Sampling
 from engine.costs import Costs
 from engine.draft import chain
-from engine.errors import ConfigError, EngineFault
+from engine.errors import ConfigError, EngineFault, TraceError
 from engine.judge.served import is_served
 from engine.loop import Decoding, Method
 from engine.methods import get_card
@@ -28,6 +28,7 @@ from engine.runs.costs import costs_of, with_costs
 from engine.runs.pair import Pair
 from engine.sampling import entropy
 from engine.shapes.beams import BeamWidth
+from engine.trace.bounds import check_extras
 from engine.trace.events import Event, Round, RunEnded, RunStarted
 from engine.trace.records import HeadExtras
 
@@ -73,6 +74,23 @@ def stream(
 ) -> Iterator[Event]:
     """RunStarted, a Round a target call, RunEnded; see `engine.lab.Lab.stream`. `given` holds `Options` and knobs by
     name."""
+    card, options, config = ready(pair, method, prompt, given, reuse)
+    try:
+        with pair.lock, torch.inference_mode():
+            decoding = begin(pair, card, config, reuse)
+    except torch.OutOfMemoryError:
+        raise EngineFault(NO_MEMORY) from None
+    return events(head(pair, card, config, options), decoding, pair.lock)
+
+
+def ready(
+    pair: Pair, method: str | Card, prompt: str | Sequence[int], given: Mapping[str, Any], reuse: Method | None = None
+) -> tuple[Card, Options, RunConfig]:
+    """What a run would be; nothing has begun.
+
+    Raises:
+        ConfigError, AssetError, ModelMismatch: as `engine.lab.Lab.stream`.
+    """
     card, options, knobs = asked(pair, method, given)
     if reuse is not None and not isinstance(reuse, Method):
         raise ConfigError(f"What is reused is a method of `Lab.living`, not {reuse!r}.")
@@ -81,12 +99,7 @@ def stream(
     config = configure(pair, card, prompt, options, knobs if reuse is None else {**reuse.knobs, **knobs})
     if reuse is not None:
         _check_alike(reuse, config)
-    try:
-        with pair.lock, torch.inference_mode():
-            decoding = begin(pair, card, config, reuse)
-    except torch.OutOfMemoryError:
-        raise EngineFault(NO_MEMORY) from None
-    return events(head(pair, card, config, options), decoding, pair.lock)
+    return card, options, config
 
 
 def _check_alike(living: Method, config: RunConfig) -> None:
@@ -113,6 +126,10 @@ def asked(pair: Pair, method: str | Card, given: Mapping[str, Any]) -> tuple[Car
     options = Options(**{name: value for name, value in given.items() if name in DECODING})
     if options.extras is not None and not isinstance(options.extras, Mapping):
         raise ConfigError(f"extras must be names with values, such as {{'task': 'mine'}}, not {options.extras!r}.")
+    try:
+        check_extras(options.extras or {})
+    except TraceError as error:  # when the run is over it would be too late
+        raise ConfigError(str(error)) from None
     return card, options, {name: value for name, value in given.items() if name not in DECODING}
 
 
@@ -124,9 +141,7 @@ def configure(
     Raises:
         ConfigError: what cannot run here, with the reason.
     """
-    values = card.resolve(knobs)
-    if reason := pair.unfit(card) or pair.branches(card) or pair.missing(card, values):
-        raise ConfigError(reason)
+    values = _able(pair, card, knobs)
     if is_served(pair.target) and (options.temperature or options.record != "light"):
         raise ConfigError(
             "A served target tells its first choices only: run at temperature 0 and record lightly (record='light')."
@@ -150,6 +165,18 @@ def configure(
         knobs=values,
         task=str((options.extras or {}).get("task") or ""),
     )
+
+
+def _able(pair: Pair, card: Card, knobs: Mapping[str, Any]) -> dict[str, KnobValue]:
+    """The card's knobs.
+
+    Raises:
+        ConfigError: an unknown one, or this pair cannot run the card.
+    """
+    values = card.resolve(knobs)
+    if reason := pair.unfit(card) or pair.branches(card) or pair.missing(card, values):
+        raise ConfigError(reason)
+    return values
 
 
 def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None) -> Decoding:
@@ -188,7 +215,7 @@ def costs(pair: Pair, method: str | Card, prompt: str | Sequence[int], given: Ma
 def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
     """See `engine.lab.Lab.living`."""
     card = pair.fitted(method if isinstance(method, Card) else get_card(method))
-    config = RunConfig(card.name, (0,), max_new_tokens=pair.target.longest, knobs=card.resolve(knobs))
+    config = RunConfig(card.name, (0,), max_new_tokens=pair.target.longest, knobs=_able(pair, card, knobs))
     kit = pair.kit(card, config)
     if card.chooses(config.knobs):
         kit.costs = costs(pair, card, "", {**knobs, "record": "light"})

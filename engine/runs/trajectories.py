@@ -4,16 +4,21 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from engine.config import Card
+from engine.config import TRAJECTORY_TEMPERATURE, TRAJECTORY_TOKENS, Card
 from engine.errors import ConfigError
 from engine.loop import Method
 from engine.runs.pair import Pair
-from engine.runs.running import DECODING, prepare, stream
+from engine.runs.running import DECODING, prepare, ready, stream
 from engine.trace.events import Event, Round, RunEnded, RunStarted
 from engine.trace.store import Trace
 
 STRIDE = 10_000  # seeds of one prompt's trajectories lie this far apart, so that neighbouring seeds never meet
-DEFAULTS: dict[str, Any] = {"max_new_tokens": 256, "temperature": 0.6, "record": "light", "seed": 0}
+DEFAULTS: dict[str, Any] = {
+    "max_new_tokens": TRAJECTORY_TOKENS,
+    "temperature": TRAJECTORY_TEMPERATURE,
+    "record": "light",
+    "seed": 0,
+}
 
 
 def follow(
@@ -32,11 +37,13 @@ def follow(
     n; recorded in full they hold the texts of the earlier ones too (`earlier`), for draft tokens that come from there.
 
     Raises:
-        ConfigError: at once, for n below 1.
+        ConfigError: at once, as `running.stream`, and for n below 1.
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ConfigError(f"n must be an integer >= 1, not {n!r}.")
-    return _follow(pair, method, prompt, n, {**DEFAULTS, **given}, keep)
+    options = {**DEFAULTS, **given}
+    ready(pair, method, prompt, options, keep)
+    return _follow(pair, method, prompt, n, options, keep)
 
 
 def _follow(
@@ -56,7 +63,7 @@ def _follow(
             marks["earlier"] = list(earlier)
         pieces: list[str] = []
         options = {**given, "seed": given["seed"] + STRIDE * i, "extras": marks}
-        for event in stream(pair, living.card, prompt, options, living):
+        for event in stream(pair, method, prompt, options, living):
             if isinstance(event, Round):
                 pieces += [token.piece for token in event.tokens]
             yield event

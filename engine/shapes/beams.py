@@ -11,6 +11,7 @@ class BeamWidth:
 
     NAME: ClassVar[str] = "beams"
     KIND: ClassVar[str] = "beams"
+    OWN_RULE: ClassVar[bool] = True
     NEEDS: ClassVar[tuple[str, ...]] = ()
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(

@@ -11,6 +11,7 @@ class WholeCanvas:
 
     NAME: ClassVar[str] = "canvas"
     KIND: ClassVar[str] = "canvas"
+    OWN_RULE: ClassVar[bool] = True
     NEEDS: ClassVar[tuple[str, ...]] = ()
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
 

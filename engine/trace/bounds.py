@@ -3,12 +3,13 @@
 Types were checked before, by `codec`; sums over a whole run are for `engine.analysis.identities`.
 """
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.config import AUTO
-from engine.errors import TraceError
+from engine.errors import TraceError, shown
 from engine.trace.events import Cell, Event, Node, Round, RunEnded, RunStarted, Token, TopN
 
 MAX_DRAFT = 50_000  # draft tokens of one round, also of one that was recorded lightly
@@ -158,6 +159,23 @@ class Bounds:
             check = table.get(name, other)
             if check is not None and value is not None:
                 check(value, f"{where}.{name}", self)
+
+
+def check_extras(extras: Mapping[str, Any]) -> None:
+    """See that a trace's head can hold what is to be noted in it, and be read again.
+
+    Raises:
+        TraceError: a name that is no text, a value that JSON does not have, or one that a known name does not take.
+    """
+    for name, value in extras.items():
+        if not isinstance(name, str):
+            raise TraceError(f"Names of extras are texts, not {shown(name)}.")
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError, RecursionError):
+            raise TraceError(f"extras.{name} must be a plain value, as JSON has them, not {shown(value)}.") from None
+        if value is not None and name in HEAD_EXTRAS:
+            HEAD_EXTRAS[name](value, f"extras.{name}", Bounds())
 
 
 def _within(value: float | None, low: float, high: float, where: str) -> None:

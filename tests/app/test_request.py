@@ -58,7 +58,7 @@ def test_every_lane_gets_the_same_prompt_and_distribution():
         ({"max_new_tokens": "many"}, "must be an integer >= 1, not 'many'"),
         ({"max_new_tokens": True}, "not True"),
         ({"max_new_tokens": 10**400}, "from 1 to 200, not 1000"),
-        ({"temperature": -1}, "temperature must be a number from 0 to 100, not -1"),
+        ({"temperature": -1}, "temperature must be 0 .greedy. or a number from 0.001 to 100, not -1"),
         ({"temperature": "0.5"}, "not '0.5'"),
         ({"temperature": True}, "not True"),
         ({"temperature": math.nan}, "not nan"),

@@ -129,6 +129,14 @@ def test_padded_heads_are_cut_to_the_common_ids(zoo: Zoo) -> None:
         ("sd", [-1], {}, "the vocabulary, not -1"),
         ("sd", "ab", {"chat": True}, "no chat template"),
         ("sd", "ab", {"extras": 5}, "extras must be names with values"),
+        ("sd", "ab", {"extras": [1]}, "extras must be names with values"),
+        ("sd", "ab", {"extras": {"item": Path("x")}}, "extras.item must be a plain value, as JSON has them"),
+        ("sd", "ab", {"extras": {"task": 5}}, "extras.task must be a text, not an integer"),
+        ("sd", "ab", {"extras": {"row": -1}}, "extras.row must be from 0"),
+        ("sd", "ab", {"extras": {5: 1}}, "Names of extras are texts, not 5"),
+        ("sd", "ab", {"top_k": 2**60}, "top_k must be an integer from 0"),
+        ("sd", "ab", {"seed": None}, "seed"),
+        ("sd", "ab", {"seed": "1"}, "seed"),
         ("sd", "ab", {"reuse": 5}, "a method of `Lab.living`, not 5"),
         (None, "ab", {}, "named by a text, such as 'sd', not None"),
     ],
@@ -138,6 +146,9 @@ def test_impossible_requests_are_refused_before_anything_runs(
 ) -> None:
     with pytest.raises(ConfigError, match=says):
         toy.stream(method, prompt, **options)  # not even iterated
+    again = {"keep" if name == "reuse" else name: value for name, value in options.items()}
+    with pytest.raises(ConfigError, match=says):
+        toy.trajectories(method, prompt, 2, **again)
 
 
 def test_a_prompt_longer_than_the_context(zoo: Zoo) -> None:
@@ -159,6 +170,10 @@ def test_methods_that_cannot_run_say_what_they_need(zoo: Zoo) -> None:
     assert names | lab.unavailable().keys() == {card.name for card in CARDS}
     with pytest.raises(ConfigError, match="needs a draft model"):
         lab.run("sd", "ab")
+    with pytest.raises(ConfigError, match="needs a draft model"):
+        lab.living("sd")
+    with pytest.raises(ConfigError, match="needs an asset of the role medusa"):
+        lab.trajectories("medusa", "ab", 1)
     with pytest.raises(ConfigError, match="No eagle3 is loaded"):
         lab.asset("eagle3")
 
@@ -171,6 +186,8 @@ def test_methods_that_cannot_run_say_what_they_need(zoo: Zoo) -> None:
         ({"drafter": "model", "shape": "chain", "rule": "exactly"}, "Did you mean 'exact'"),
         ({"drafter": "model", "shape": "none", "rule": "exact"}, "cannot fill shape 'none'"),
         ({"drafter": "none", "shape": "chain", "rule": "exact"}, "cannot fill shape 'chain'"),
+        ({"drafter": "beams", "shape": "beams", "rule": "exact"}, "whose drafts are no path; it takes: beams"),
+        ({"drafter": "cmlm", "shape": "canvas", "rule": "typical"}, "whose drafts are no path; it takes: canvas"),
         ({"drafter": "model", "shape": "chain", "rule": "exact", "tau": 1}, "Unknown knob"),
         ({"drafter": "model", "shape": "chain", "rule": "exact", "gamma": 999}, "gamma must be an integer from"),
     ],
@@ -439,7 +456,9 @@ def test_a_method_that_lives_on_brings_its_knobs_and_runs_as_no_other(toy: Lab) 
     with pytest.raises(ConfigError, match="is sd, not pld"):
         toy.run("pld", "abc", max_new_tokens=8, reuse=living)
     with pytest.raises(ConfigError, match="lives with gamma=3"):
-        list(toy.trajectories("sd", "abc", 1, keep=living, gamma=5))
+        toy.trajectories("sd", "abc", 1, keep=living, gamma=5)
+    with pytest.raises(ConfigError, match="is sd, not easd"):
+        toy.trajectories("easd", "abc", 2, keep=living)
 
 
 def test_no_memory_for_a_run_is_told_at_once(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
