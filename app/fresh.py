@@ -35,7 +35,7 @@ def taught(models: Iterable[str]) -> list[str]:
 
 
 @cache
-def words(family: str) -> tuple[str, ...]:
+def words(family: str) -> list[str]:
     """The words of a family's prompts, in small letters, but for what stands in quotes: of a prompt with others the
     embedded models know nothing."""
     found, last = set[str](), 0
@@ -45,7 +45,7 @@ def words(family: str) -> tuple[str, ...]:
         last = number if new else last
         if number - last >= STEADY:
             break
-    return tuple(sorted(found))
+    return sorted(found)
 
 
 def kinds() -> list[Kind]:

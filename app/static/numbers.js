@@ -48,14 +48,10 @@ export const drafting = (rounds) => rounds.filter((round) => round.drafted > 0);
  * @param {(readonly Round[])[]} all @param {(rounds: readonly Round[]) => number} read */
 export const most = (all, read) => Math.max(1, ...all.map((rounds) => read(rounds)));
 
-/** Whether a round's walk ended at a rejected draft token. @param {Round} round @returns {boolean} */
-export function rejects(round) {
-  if (round.nodes?.length)
-    return round.nodes.some(
-      (node) => (node.state === "rejected" || node.state === "vetoed") && node.depth === round.accepted + 1,
-    );
-  return round.drafted > 0 && (round.tokens ?? []).some((token) => token.origin === "correction");
-}
+/** Whether a round's walk ended at a rejected draft token, and the text not before.
+ * @param {Round} round @returns {boolean} */
+export const rejects = (round) =>
+  round.drafted > 0 && (round.tokens ?? []).some((token) => token.origin === "correction");
 
 /** Acceptance by position in the draft; index 0 is position 1.
  * @param {readonly Round[]} rounds

@@ -1,6 +1,5 @@
 """The catalogue: methods, cases, models, limits; a problem to try, and a method from its parts. See `app.wire`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -85,7 +84,7 @@ class Kind(TypedDict):
     opening: str  # how a prompt of this kind begins
     cue: str  # and ends
     family: Family  # of the models that know it
-    words: Sequence[str]  # of its prompts, in small letters, but for what stands in quotes
+    words: list[str]  # of its prompts, in small letters, but for what stands in quotes
 
 
 class Catalogue(TypedDict):

@@ -62,18 +62,23 @@ def tested(event: Round) -> Iterator[Node]:
 
 def rejects(event: Round) -> bool:
     """Whether the walk ended at a rejected token; False where the draft held, or was cut by the run's end."""
-    if event.nodes:
-        return any(node.state in REJECTED and node.depth == event.accepted + 1 for node in event.nodes)
     return event.drafted > 0 and any(token.origin == "correction" for token in event.tokens)
 
 
 def rejected(event: Round) -> int | None:
-    """Draft tokens rejected. Without nodes it follows for a chain (at most one), and is unknown for a tree."""
+    """Draft tokens rejected, none of them behind the end of the text. Without nodes it follows for a chain (at most
+    one), and is unknown for a tree."""
     if event.nodes or not event.drafted:
-        return sum(node.state in REJECTED for node in event.nodes)
+        deepest = event.emitted if _cut(event) else len(event.nodes)
+        return sum(node.state in REJECTED and node.depth <= deepest for node in event.nodes)
     if "reward" in event.extras:  # a step is accepted or rejected as a whole
         return event.drafted - event.accepted
     return int(rejects(event)) if event.levels == event.drafted else None
+
+
+def _cut(event: Round) -> bool:
+    """Whether the text ended at an accepted draft token: what the rule said of those behind it was never written."""
+    return bool(event.tokens) and all(token.node is not None for token in event.tokens)
 
 
 def penalised(event: Round) -> int | None:

@@ -18,7 +18,7 @@ def tau_entropy(entropies: Sequence[float], share: float = 0.05) -> float:
         raise ConfigError("No entropies to calibrate on: the prompt set gave no token.")
     if not 0 < share <= 1:
         raise ConfigError(f"share must be a number > 0 and <= 1, not {share}.")
-    k = ceil(share * len(entropies) - 1e-9)
+    k = max(1, ceil(share * len(entropies) - 1e-9))
     return sum(sorted(entropies, reverse=True)[:k]) / k
 
 

@@ -17,6 +17,7 @@ from engine.lab import Lab
 from engine.methods import CARDS, get_card
 from engine.rules import RULES
 from engine.runs.loading import wanted
+from engine.tune.calibrate import tau_entropy
 from tests.engine.toy import toy_lab
 
 OWN = Calibration({"tau_entropy": 0.7}, "some command")
@@ -98,6 +99,11 @@ def test_calibrations_that_are_no_table_are_refused(tmp_path: Path) -> None:
     path.write_text('kind = "pair"\ncalibrated = 3\n')
     with pytest.raises(ConfigError, match=r"mine.toml: calibrated is a table"):
         read_preset(path)
+
+
+@pytest.mark.parametrize(("share", "mean"), [(1e-10, 3.0), (0.25, 3.0), (0.5, 2.5), (1.0, 1.5)])
+def test_a_share_of_the_largest_entropies_has_at_least_one(share: float, mean: float) -> None:
+    assert tau_entropy([0.0, 1.0, 2.0, 3.0], share) == mean
 
 
 def test_every_calibration_fits_a_rule() -> None:

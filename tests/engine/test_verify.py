@@ -99,19 +99,17 @@ def by_mass_of(q: torch.Tensor, tokens: Iterable[int]) -> list[int]:
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_the_wrong_visiting_order_is_biased(m: int) -> None:
     """Descending q and token order (docs/methods/kernels.md#k6)."""
-    found = pairs(40 // 4 ** (m - 1) + 2)
+    found = pairs(40)
     by_mass = max(distance(replacement_distribution(p, q, m, partial(by_mass_of, q)), p) for p, q in found)
     by_id = max(distance(replacement_distribution(p, q, m, sorted), p) for p, q in found)
-    assert by_mass > 0.05 and by_id > 0.05
+    assert 0.33 <= round(by_mass, 2) <= 0.47 and 0.79 <= round(by_id, 2) <= 0.94  # as docs/methods/kernels.md says
 
 
-@pytest.mark.parametrize("m", [1, 2, 3, 4])
+@pytest.mark.parametrize("m", [2, 3, 4])
 def test_a_ratio_with_the_raw_stored_mass_is_biased(m: int) -> None:
     """q must be the distribution drawn from, not a stored one that sums to 0.8 (S3)."""
-    assert (
-        max(distance(replacement_distribution(p, q, m, told=0.8 * q), p) for p, q in pairs(40 // 2 ** (m - 1) + 4))
-        > 0.05
-    )
+    far = max(distance(replacement_distribution(p, q, m, told=0.8 * q), p) for p, q in pairs(40))
+    assert round(far, 2) == 0.15  # as docs/methods/kernels.md says
 
 
 def test_correcting_from_the_target_is_biased_exactly_as_derived() -> None:

@@ -29,14 +29,18 @@ function strange({ words }, text) {
   return [...new Set(own.match(/\p{L}+/gu) ?? [])].filter((word) => !words.includes(word));
 }
 
-/** What is said of a prompt that is outside. @param {Catalogue} catalogue @param {string} models @param {string} text */
+const NOISE =
+  "It may run, but it is outside of what these models know: read the text as noise, the figures as they are.";
+
+/** What is said of a prompt that is outside.
+ * @param {Catalogue} catalogue @param {string} models @param {string} text */
 function outsideSaid(catalogue, models, text) {
   const kind = kindOf(catalogue, models, text);
   const met = kind && strange(kind, text);
   const why = met
     ? `The prompts of ${kind.task} that these models learnt never had ${listed(met)}.`
     : "This prompt is none of these kinds.";
-  return `${why} It may run, but it is outside of what these models know: read the text as noise, the figures as they are.`;
+  return `${why} ${NOISE}`;
 }
 
 /** The first few of some words. @param {readonly string[]} words */
