@@ -119,9 +119,11 @@ export function flagsAt(run, pos) {
 /** @type {WeakMap<Run, {seen: number, found: boolean}>} */
 const judged = new WeakMap();
 
-/** Whether some position has a flag; only new columns are read. @param {Run} run @returns {boolean} */
-export function flagged(run) {
-  if (minedOf(run).size > 0) return true;
+/** Whether some position has a flag. @param {Run} run @returns {boolean} */
+export const flagged = (run) => minedOf(run).size > 0 || judgedIn(run);
+
+/** Whether a judge decided somewhere; only new columns are read. @param {Run} run @returns {boolean} */
+function judgedIn(run) {
   const state = judged.get(run) ?? { seen: 0, found: false };
   judged.set(run, state);
   const list = columns(run);
@@ -144,17 +146,18 @@ export function flagsFor(run, pos) {
     : null;
 }
 
-/** The key to the signs. @returns {HTMLElement} */
-export function flagLegend() {
+/** The key to the signs of these runs. @param {Iterable<Run>} runs @returns {HTMLElement} */
+export function flagLegend(runs) {
+  const shown = [...runs];
   /** @param {Flag["kind"]} kind @param {boolean} important @param {string} words */
   const entry = (kind, important, words) => h("span", {}, flagMark(kind, important), words);
   return h(
     "span.flaglegend",
     { "aria-label": "Flags of importance" },
-    entry("mined", true, "swap changed the answer"),
-    entry("mined", false, "answer stayed"),
-    entry("judge", true, "judge: important"),
-    entry("judge", false, "judge: let pass"),
+    shown.some((run) => minedOf(run).size > 0)
+      ? [entry("mined", true, "the draft's token changes the answer"), entry("mined", false, "the answer stays")]
+      : [],
+    shown.some(judgedIn) ? [entry("judge", true, "judge: important"), entry("judge", false, "judge: let pass")] : [],
   );
 }
 

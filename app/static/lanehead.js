@@ -35,7 +35,7 @@ const STATES = { running: "decoding", done: "unfinished" };
 /** @type {Figure[]} */
 const FIGURES = [
   ["tok/s", "Emitted tokens a second of decoding, without the prefill and without drawing.", "speedup"],
-  ["τ", "Tokens a target call, the correction or bonus included.", "tau"],
+  ["tokens/call", "Tokens a target call, the correction or bonus included.", "tau"],
   ["calls", "Target calls so far; the prefill is not counted.", "target-call"],
   ["accepted", "Share of the draft tokens that were accepted.", "acceptance-rate"],
 ];

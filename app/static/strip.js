@@ -91,7 +91,7 @@ export function mount(element, store) {
       ),
     );
     const flags = [...store.runs.values()].some((run) => flagged(run));
-    key.replaceChildren(...(flags && store.options.flags ? [flagLegend()] : []));
+    key.replaceChildren(...(flags && store.options.flags ? [flagLegend(store.runs.values())] : []));
     for (const { name, button } of toggles) {
       button.hidden = name === "flags" && !flags;
       button.setAttribute("aria-pressed", String(store.options[name]));

@@ -20,6 +20,7 @@ import { forcedOf } from "./run.js";
  */
 
 const LIVE_MS = 250;
+const SHORT_MS = 1000; // of a run, below which one measurement says little
 
 /** @param {HTMLElement} element @param {Store} store @param {Lab} [lab] */
 export function mount(element, store, lab) {
@@ -135,8 +136,13 @@ function how(store, run, baseline) {
   }
   if (store.status.opened) return `Opened from a file${day ? `, made ${day}` : ""}${on}; prefill excluded.${lossy}`;
   const measured = baseline ? `Measured with rounds in turns, never two at once${on && ","}` : "Measured";
-  return `${measured}${on}; prefill and drawing excluded.${cutShort(store, [run, baseline])}${lossy}`;
+  const range = baseline && short(run, baseline) ? " A short run: Repeat gives a range." : "";
+  return `${measured}${on}; prefill and drawing excluded.${cutShort(store, [run, baseline]) || range}${lossy}`;
 }
+
+/** Whether runs that have ended took so little time that another time they would take quite another.
+ * @param {Run} run @param {Run} baseline */
+const short = (run, baseline) => [run, baseline].every(({ end }) => end && (end.total_ms ?? Infinity) < SHORT_MS);
 
 /** That runs did not come to their end. @param {Store} store @param {(Run | null)[]} runs */
 function cutShort(store, runs) {

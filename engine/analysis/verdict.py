@@ -347,5 +347,5 @@ def _terms(found: dict[str, Any], reward: float) -> str:
         return "no target call"
     tokens = "one token a target call" if found["tau"] == 1 else f"**{found['tau']:.1f}** tokens a target call"
     if found["cost_ratio"] is not None:
-        tokens += f"; a draft step costs **{number(found['cost_ratio'])}** of one"
+        tokens += f"; a draft step costs **{number(found['cost_ratio'])}** of a call"
     return f"{tokens}; its reward model takes **{percent(reward)}** of the time" if reward else tokens

@@ -28,7 +28,7 @@ def test_it_pays_off() -> None:
     assert said.cause == "pays off" and said.speedup == pytest.approx((32 / 0.0912) / 100)
     assert (
         said.text
-        == "SD is 3.5x faster than AR (once, cpu, float32): 4.0 tokens a target call; a draft step costs 0.03 of one. "
+        == "SD is 3.5x faster than AR (once, cpu, float32): 4.0 tokens a target call; a draft step costs 0.03 of a call. "
         "Every draft position pays for itself, up to position 3 (accepted in 100 % of the 8 rounds with a draft)."
     )
 
@@ -36,7 +36,7 @@ def test_it_pays_off() -> None:
 def test_without_a_baseline_no_quotient_is_claimed() -> None:
     said = verdict(run(["aaa"] * 8))
     assert said.speedup is None and said.call_ratio is None
-    assert said.line == "SD (cpu, float32): **4.0** tokens a target call; a draft step costs **0.03** of one."
+    assert said.line == "SD (cpu, float32): **4.0** tokens a target call; a draft step costs **0.03** of a call."
     assert said.unsaid == "no lane without a draft was run"
 
 
@@ -65,7 +65,7 @@ def test_a_draft_of_one_pass_pays_as_a_whole() -> None:
 
     said = verdict(block(["ard"] * 9 + ["aar"], draft=2.0), ar([1] * 8))
     assert (said.cause, said.worth) == ("pays off", 3)
-    assert said.line.endswith("a draft step costs **0.60** of one.")
+    assert said.line.endswith("a draft step costs **0.60** of a call.")
     assert said.why == (
         "The draft pays for itself: one pass drafts up to 3 tokens in a row, of which 1.1 are accepted on average."
     )
@@ -94,7 +94,7 @@ def test_a_reward_model_has_a_share_of_its_own() -> None:
     assert said.cause == "reward model too costly"
     assert said.reward_share == pytest.approx(10 / 22.9) and said.other_share == pytest.approx(2 / 22.9)
     assert said.why == "Reward model too costly: reading 8 drafted steps takes it 44 % of the decoding time."
-    assert said.line.endswith("a draft step costs **0.03** of one; its reward model takes **44 %** of the time.")
+    assert said.line.endswith("a draft step costs **0.03** of a call; its reward model takes **44 %** of the time.")
     assert verdict(scored(12.0, 2.0)).cause == "overhead-bound"
     assert verdict(scored(12.0, 2.0)).why.endswith("44 % of its decoding time is in neither model.")
     assert verdict(scored(12.0, 10.0, draft=9.0)).cause == "draft too costly", "the larger of two costs is named"
