@@ -61,7 +61,7 @@ def bench_auto(args: argparse.Namespace) -> int:
     if args.prompts or args.prompt:
         raise ConfigError("--auto compares on tasks: name one with --task, or none for " + ", ".join(TASKS) + ".")
     specs = [parse_method(part) for part in (split(args.methods) if args.methods else GRID)]
-    once([label(spec) for spec in specs])
+    once(specs)
     for name, knobs in specs:
         get_card(name).resolve(knobs)
     lab = load_lab(args)

@@ -32,7 +32,7 @@ def bench_batches(args: argparse.Namespace, given: Sequence[Prompt]) -> int:
         ConfigError: as `Lab.run_batch`.
     """
     specs = [parse_method(part) for part in split(args.methods)] if args.methods else [(name, {}) for name in METHODS]
-    once([label(spec) for spec in specs])
+    once(specs)
     specs = [("ar", {}), *(spec for spec in specs if spec != ("ar", {}))]
     for name, knobs in specs:
         get_card(name).resolve(knobs)

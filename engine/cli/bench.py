@@ -21,12 +21,11 @@ from engine.cli.compare import quality_lines
 from engine.cli.kinds import COUNT, TO_FILE
 from engine.cli.options import add_models, add_prompts, load_lab, prompts
 from engine.cli.progress import track
-from engine.cli.specs import Spec, label, parse_method, split
+from engine.cli.specs import Spec, label, once, parse_method, split
 from engine.errors import ConfigError
 from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.lab import Lab
-from engine.methods import get_card
 from engine.model.devices import described
 from engine.tasks import Problem
 from engine.tasks.marking import OWN, marking
@@ -136,8 +135,7 @@ def _wanted(lab: Lab, methods: str) -> list[Spec]:
     specs = [parse_method(part) for part in split(methods)] if methods else [parse_method(n) for n in can]
     if not methods:
         specs += [parse_method(extra) for extra in EXTRAS if extra.split(":")[0] in can]
-    for name, given in specs:
-        get_card(name).resolve(given)
+    once(specs)
     return specs
 
 

@@ -21,7 +21,6 @@ from engine.cli.specs import Spec, contents, file_name, label, once, parse_metho
 from engine.errors import ConfigError, EngineFault, LabError
 from engine.files.written import write
 from engine.lab import Lab
-from engine.methods import get_card
 from engine.papers.systems import spread
 from engine.runs.sweep import Kept, Sweep
 from engine.runs.trajectories import STRIDE
@@ -90,9 +89,7 @@ def handle(args: argparse.Namespace) -> int:
     A prompt that one method cannot run, or on which it fails, is told and left out for all: the others stay comparable.
     """
     specs = [] if args.methods == ALL else [parse_method(text) for text in split(args.methods)]
-    for name, given in specs:
-        get_card(name).resolve(given)
-    once([label(spec) for spec in specs])
+    once(specs)
     if args.repeats > 1 and not args.temperature:
         raise ConfigError("--repeats above 1 needs a --temperature above 0: greedy answers are all the same.")
     if args.shard.count > 1 and not args.out:

@@ -42,9 +42,7 @@ def show(args: argparse.Namespace) -> int:
     if args.item < 0 or args.n < 1:
         raise ConfigError("--item counts from 0, and --n from 1.")
     chosen = contenders(split(args.methods))
-    for one in chosen:
-        get_card(one.method).resolve(one.knobs)  # before they meet the arguments of Lab.trajectories
-    once([one.label for one in chosen])
+    once((one.method, one.knobs) for one in chosen)
     lab, problem = load_lab(args), load_problems(args.task, "heldout", args.item + 1)[args.item]
     sheets = _draw(lab, args, problem, chosen)
     body = _head(lab, args, problem) | {"methods": [_one(c, sheets[c.label]) for c in chosen]}

@@ -1,6 +1,7 @@
 """Methods as typed: `sd:gamma=7:correction=target`, several of them with commas between."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from engine.cli.options import knobs
 from engine.errors import ConfigError, LabError
@@ -45,17 +46,27 @@ def label(spec: Spec) -> str:
     return ":".join([spec[0], *(f"{k}={v}" for k, v in spec[1].items())])
 
 
-def once(labels: Sequence[str]) -> None:
-    """Nothing when each method is named once.
+def once(specs: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    """Nothing when all are methods with knobs of theirs, and each is named once, however its knobs are spelt.
 
     Raises:
-        ConfigError: one is named twice.
+        ConfigError: an unknown method or knob, or one is named twice.
     """
-    twice = next((label for label in labels if labels.count(label) > 1), None)
-    if twice is not None:
-        raise ConfigError(
-            f"{twice!r} is named twice: a method is compared with others, or with itself under other knobs."
-        )
+    seen: dict[str, str] = {}
+    for name, given in specs:
+        card = get_card(name)
+        known = card.resolve(given)
+        if card.threshold is not None:  # a pair may bring defaults of its own, for what is not given
+            known = {knob: known[knob] for knob in given}
+        as_typed, key = label((name, dict(given))), repr((name, sorted(known.items())))
+        before = seen.get(key)
+        seen[key] = as_typed
+        if before is not None:
+            also = "" if before == as_typed else f", the first time as {before!r}"
+            raise ConfigError(
+                f"{as_typed!r} is named twice{also}: a method is compared with others, or with itself under other "
+                "knobs."
+            )
 
 
 def file_name(name: str) -> str:

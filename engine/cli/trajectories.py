@@ -223,9 +223,7 @@ def _check(plan: Plan) -> None:
     if twice := next((key for key in keys if keys.count(key) > 1), None):
         raise ConfigError(f"Two of the prompts have the id {twice!r}, by which rows are kept: give each its own.")
     Sampling(plan.temperature)
-    for contender in plan.contenders:
-        get_card(contender.method).resolve(contender.knobs)
-    once([contender.label for contender in plan.contenders])
+    once((contender.method, contender.knobs) for contender in plan.contenders)
 
 
 def _warn(plan: Plan, prompts: Sequence[str]) -> None:

@@ -1,7 +1,9 @@
 """`run` and `compare`: stop texts, and knobs that bear the names of other arguments."""
 
 import json
+import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ import pytest
 
 from engine.cli import main
 from engine.cli.options import _further_turns, prompt_text
+from engine.cli.specs import once, parse_method, split
+from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.model import load_model
 from engine.trace.events import Event
@@ -122,3 +126,20 @@ def test_knobs_of_one_method_stand_there_or_in_set(pair: list[str], tmp_path: Pa
     assert main(["run", "sd:gamma=7", "abc", *pair, *SHORT, "--set", "gamma=2", "--save", str(files[2])]) == 0
     assert [Trace.load(file).head.knobs["gamma"] for file in files] == [2, 2, 2]
     assert main(["trajectories", "draw", "sd:gamma=2", "--prompt", "abc", *pair, *SHORT, "--n", "1"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("methods", "twice"),
+    [
+        ("ar,sd,sd", "'sd' is named twice: "),
+        ("sd,sd:gamma=5", "'sd:gamma=5' is named twice, the first time as 'sd'"),
+        ("sd:gamma=3,sd:gamma=3.0", "'sd:gamma=3.0' is named twice, the first time as 'sd:gamma=3'"),
+        ("easd:gamma=3,easd:gamma=3.0", "is named twice"),
+        ("easd,easd:tau_entropy=1.0", ""),  # a pair may have another tau of its own
+        ("sd,sd:gamma=6", ""),
+    ],
+)
+def test_a_method_is_named_once_however_its_knobs_are_spelt(methods: str, twice: str) -> None:
+    specs = [parse_method(text) for text in split(methods)]
+    with pytest.raises(ConfigError, match=re.escape(twice)) if twice else nullcontext():
+        once(specs)
