@@ -33,6 +33,8 @@ from engine.analysis import explain
 from engine.analysis.reading import read_file
 from engine.errors import ConfigError, LabError, unknown
 from engine.files.presets import list_presets
+from engine.files.written import in_a_folder, ready_folder
+from engine.files.written import write as written
 from engine.methods import CARDS
 from engine.rules import THRESHOLDS
 from engine.trace.store import Trace
@@ -103,8 +105,8 @@ def write(content: Content, out: str) -> list[Path]:
     """
     place = Path(out)
     if not out.endswith("/") and not place.is_dir():
-        place.write_text(export(content), encoding="utf-8")
-        return [place]
+        in_a_folder(place)  # before the work is done
+        return [written(place, export(content).encode())]
     kept, title = collected(content)
     files = {path: text for path, text in kept.items() if len(text) > SMALL and path != "opened"}
     names = {path: {"file": f"answers/{hashlib.sha256(path.encode()).hexdigest()[:12]}.json"} for path in files}
@@ -113,8 +115,8 @@ def write(content: Content, out: str) -> list[Path]:
     texts = {names[path]["file"]: text for path, text in files.items()}
     texts["index.html"] = assemble({**kept, **names}, title, HOSTED)
     for name, text in texts.items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(text, encoding="utf-8")
+        ready_folder((place / name).parent).mkdir(parents=True, exist_ok=True)
+        written(place / name, text.encode())
     return [place / name for name in texts]
 
 

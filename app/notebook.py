@@ -4,12 +4,14 @@ import html
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, get_args
 
-from engine.errors import ConfigError
+from engine.errors import ConfigError, shown, unknown
+from engine.learn.lessons import View
 from engine.trace.store import Trace
 
-HEIGHT = 720  # pixels of the frame
+HEIGHT, MOST_HEIGHT = 720, 10_000  # pixels of the frame
+VIEWS = get_args(View)
 PARTS = "verdict~views~legend~details~time"  # what a frame keeps of the page (app/static/embed.js)
 
 
@@ -36,13 +38,18 @@ def show(*traces: Trace | Sequence[Trace], height: int = HEIGHT, views: str = ""
     """Runs side by side in a notebook: `show(a, b)`, or `show([a, b], views="score")`.
 
     Raises:
-        ConfigError: no run, or something that is none.
+        ConfigError: no run, or something that is none; no number of pixels; a view that there is not.
     """
     runs: list[Any] = []
     for one in traces:
         runs += one if isinstance(one, list | tuple) else [one]
     if not runs or not all(isinstance(one, Trace) for one in runs):
         raise ConfigError("show takes one or more traces, as `Lab.run` gives them.")
+    if isinstance(height, bool) or not isinstance(height, int) or not 1 <= height <= MOST_HEIGHT:
+        raise ConfigError(f"height must be an integer from 1 to {MOST_HEIGHT} pixels, not {shown(height)}.")
+    for view in str(views).split("~") if views else ():
+        if view not in VIEWS:
+            raise ConfigError(unknown("view", view, VIEWS))
     return Shown(runs, height, views)
 
 

@@ -1,6 +1,7 @@
 """Plain data that a user sets: sampling, knobs, cards and the resolved configuration of one run. No torch here."""
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
@@ -56,10 +57,10 @@ class Knob:
             ConfigError: the type is wrong, the number is out of range or not finite, or the choice is unknown.
         """
         if self.choices:
-            if value not in self.choices:
+            if not isinstance(value, str) or value not in self.choices:
                 raise ConfigError(unknown(f"value for {self.name}", value, self.choices))
             return str(value)
-        if self.auto and value == AUTO:
+        if self.auto and isinstance(value, str) and value == AUTO:
             return AUTO
         if isinstance(self.default, bool):
             if isinstance(value, bool) or value in ("true", "false", "True", "False"):
@@ -175,6 +176,14 @@ class Card:
         return asdict(self) | {"threshold": self.threshold.to_json() if self.threshold else None}
 
 
+def _whole(value: object) -> int | None:
+    """A whole number of whatever library; None of anything else."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
 @dataclass(frozen=True)
 class Sampling:
     """How the target's logits become a distribution: temperature (0 is greedy), then top-k (0 is off), then top-p."""
@@ -184,12 +193,13 @@ class Sampling:
     top_p: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, kinds in (("temperature", (int, float)), ("top_k", (int,)), ("top_p", (int, float))):
+        for name in ("temperature", "top_p"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, kinds):
-                raise ConfigError(
-                    f"{name} must be {'an integer' if kinds == (int,) else 'a number'}, not {shown(value)}."
-                )
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ConfigError(f"{name} must be a number, not {shown(value)}.")
+        if (top_k := _whole(self.top_k)) is None:
+            raise ConfigError(f"top_k must be an integer, not {shown(self.top_k)}.")
+        object.__setattr__(self, "top_k", top_k)
         if not (self.temperature == 0 or MIN_TEMPERATURE <= self.temperature <= MAX_TEMPERATURE):
             raise ConfigError(f"temperature must be {TEMPERATURES}, not {shown(self.temperature)}.")
         if not 0 <= self.top_k <= MOST_TOP_K:
@@ -227,9 +237,10 @@ class RunConfig:
             ("seed", -MAX_SEED, MAX_SEED),
             ("looks", 0, 10**9),
         ):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                raise ConfigError(f"{name} must be an integer{within(low, high)}, not {shown(value)}.")
+            value = _whole(getattr(self, name))
+            if value is None or not low <= value <= high:
+                raise ConfigError(f"{name} must be an integer{within(low, high)}, not {shown(getattr(self, name))}.")
+            object.__setattr__(self, name, value)
         if any(not isinstance(text, str) or not text for text in self.stop):
             raise ConfigError("A stop string is a text of at least one character.")
         if self.record not in ("full", "light"):

@@ -1,6 +1,8 @@
 """What the Learn room reads: lessons, words, pages of the docs, the gallery of cases. See `app.wire`."""
 
-from typing import Literal, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
+
+from engine.learn.lessons import Kind, Room, View
 
 
 class LearnPlace(TypedDict):
@@ -23,7 +25,7 @@ class TaskOption(TypedDict):
 class PageTask(TypedDict):
     """What a learner is asked (docs/design/0013-learn.md); `ask`, `after` and `hint` are HTML."""
 
-    kind: Literal["choice", "predict", "select", "set"]
+    kind: Kind
     ask: str
     after: str  # told once it is done
     hint: str
@@ -45,8 +47,8 @@ class PageStep(TypedDict):
     title: str
     text: str
     case: str
-    room: Literal["compare", "many", "trajectories", "judge", "papers", "learn"]
-    view: Literal["text", "score", "trees", "shares"]
+    room: Room
+    view: View
     lane: int | None
     at: LearnPlace | None
     task: PageTask | None
@@ -136,7 +138,7 @@ class GalleryCase(TypedDict):
     group: str
     lanes: list[GalleryLane]
     losses: list[str]  # what goes wrong in it
-    view: Literal["text", "score", "trees", "shares"]  # of the stage
+    view: View  # of the stage
     at: LearnPlace | None  # the token that it is about
 
 

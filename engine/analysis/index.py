@@ -21,7 +21,7 @@ from pyarrow import compute, parquet
 from engine.analysis.grouping import one_target, task_of
 from engine.analysis.intervals import quotient_interval
 from engine.errors import TraceError
-from engine.files.written import writable
+from engine.files.written import ready_folder, writable
 from engine.trace.store import Trace
 from engine.trace.sums import Sums
 
@@ -116,7 +116,7 @@ class Writer:
         self._held.clear()
 
     def __enter__(self) -> "Writer":
-        self._goal.parent.mkdir(parents=True, exist_ok=True)
+        ready_folder(self._goal.parent).mkdir(parents=True, exist_ok=True)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

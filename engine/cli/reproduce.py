@@ -4,7 +4,7 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from engine.papers.results import FOLDER, follows, load, place, save, verdict_of
 from engine.papers.words import evidence, spread
 
 Entry = tuple[Paper, Item]
-Command = Callable[[Sequence[str]], int]
 MARKS = {"holds": "+", "fails": "-", "open": "?", "missing": " "}
 
 

@@ -4,15 +4,17 @@ import os
 import secrets
 from pathlib import Path
 
-from engine.errors import ConfigError
+from engine.errors import ConfigError, shown
 
 
 def writable(path: Path) -> Path:
     """Where a file can be put: the path itself, or, of a link, the file beside it that it leads to.
 
     Raises:
-        ConfigError: something is there that is no file, or a link that leads out of its folder.
+        ConfigError: no name of a file, something is there that is no file, or a link that leads out of its folder.
     """
+    if "\0" in str(path):
+        raise ConfigError(f"{shown(str(path))} cannot be the name of a file.")
     goal = path.resolve() if path.is_symlink() else path
     if goal.exists() and not goal.is_file():
         raise ConfigError(f"{path} is no file: nothing is written over a folder, a device or a pipe.")

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from engine.errors import ConfigError, unknown
+from engine.errors import ConfigError, shown, unknown
 
 ROOM = 1.15  # of a model's weights: what its cache, masks and rows take besides, at least
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
@@ -95,6 +95,8 @@ def homes(device: str) -> list[torch.device]:
     Raises:
         ConfigError: as `pick_device`; or several that are not of one kind of GPU.
     """
+    if not isinstance(device, str):
+        raise ConfigError(f"A device is named by a text, such as 'cpu' or 'cuda:0', not {shown(device)}.")
     found = [pick_device(name.strip()) for name in device.split(",")]
     if len(found) > 1 and ({one.type for one in found} not in ({"cuda"}, {"xpu"}) or len(set(found)) < len(found)):
         raise ConfigError(f"device={device!r} must name different GPUs of one kind, such as 'cuda:0,cuda:1'.")

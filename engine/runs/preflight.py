@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import torch
 
-from engine.errors import LabError
+from engine.errors import ConfigError, LabError
 from engine.files.places import locate
 from engine.heads.mtp_load import brings
 from engine.methods import CARDS
@@ -38,6 +38,8 @@ def preflight(
     Raises:
         ConfigError: unknown device or dtype.
     """
+    if not target:
+        raise ConfigError("Name a target: a Hugging Face id or a folder.")
     models = {role: ref for role, ref in (("target", target), ("draft", draft)) if ref}
     asked = {role: place for role, place in (("target", target_device), ("draft", draft_device)) if place}
     found, findings = dict[str, Outline](), list[Finding]()

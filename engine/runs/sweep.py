@@ -14,13 +14,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from engine.errors import ConfigError
+from engine.errors import ConfigError, shown
 from engine.files.shards import Shard
 from engine.files.written import writable
 from engine.tasks.rows import mend, placed_lines
 
 ABOUT = "sweep.json"
-SHOWN = 60  # characters of a setting that differs
 
 
 class Kept:
@@ -120,8 +119,5 @@ def _agree(path: Path, settings: Mapping[str, Any]) -> None:
 def _difference(found: Any, settings: Mapping[str, Any]) -> str:
     before = found if isinstance(found, dict) else {}
     names: Sequence[str] = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
-    told = [
-        f"{name} {json.dumps(before.get(name))[:SHOWN]} there, {json.dumps(settings.get(name))[:SHOWN]} here"
-        for name in names
-    ]
+    told = [f"{name} is {shown(before.get(name))} there, {shown(settings.get(name))} here" for name in names]
     return "; ".join(told)

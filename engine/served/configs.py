@@ -297,10 +297,8 @@ def check(engine: str, fields: Mapping[str, Any]) -> None:
         ConfigError: it does not.
     """
     unknown = [name for name in fields if name not in DOCUMENTED[engine]]
-    kind = {"vllm": "method", "sglang": "--speculative-algorithm", "llamacpp": "--spec-type"}.get(
-        engine, "decoding_type"
-    )
-    if kind in fields and fields[kind] not in VALUES[engine]:
+    kind = KINDS.get(engine)
+    if kind is not None and kind in fields and fields[kind] not in VALUES[engine]:
         unknown.append(f"{kind} = {fields[kind]}")
     if unknown:
         raise ConfigError(f"{engine} documents no {', '.join(unknown)}.")

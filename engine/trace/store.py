@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from engine.errors import TraceError
+from engine.errors import TraceError, shown
 from engine.files.written import writable, write
 from engine.trace import outcome
 from engine.trace.bounds import Bounds
@@ -46,8 +46,11 @@ class Trace:
         """Add the next event.
 
         Raises:
-            TraceError: events out of order, or a round whose index, start or positions do not continue the trace.
+            TraceError: what is no event, events out of order, or a round whose index, start or positions do not
+                continue the trace.
         """
+        if not isinstance(event, RunStarted | Round | RunEnded):
+            raise TraceError(f"A trace is made of events, not of {shown(event)}; `Trace.load` reads a file.")
         if self._head is None:
             if not isinstance(event, RunStarted):
                 raise TraceError(f"A trace starts with its run, not with {event.kind!r}.")
@@ -169,17 +172,17 @@ class Trace:
     @classmethod
     def loads(
         cls,
-        data: bytes,
+        data: bytes | str,
         max_bytes: int = MAX_BYTES,
         max_nodes: int = MAX_NODES,
         max_tokens: int = MAX_TOKENS,
     ) -> "Trace":
-        """Read the bytes of a file; an unfinished last line is left out, as of a run that is still going.
+        """Read the bytes or the text of a file; an unfinished last line is left out, as of a run that is still going.
 
         Raises:
             TraceError: larger than a limit, of another schema, damaged, or with a number beyond what the file can hold.
         """
-        plain = unpack(data, max_bytes)
+        plain = unpack(data.encode("utf-8", "replace") if isinstance(data, str) else data, max_bytes)
         if sum(map(plain.count, (b",", b":", b"[", b"{"))) > MAX_MARKS:
             raise TraceError(f"The trace has more than {MAX_MARKS} values, which is the limit.")
         lines = plain.split(b"\n")

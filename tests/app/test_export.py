@@ -105,6 +105,13 @@ def test_bad_input_is_one_line(tmp_path, capsys):
         told_is = capsys.readouterr().err
         assert refused.value.code == 2 and told in told_is and len(told_is.splitlines()) == 1
     assert not (tmp_path / "page.html").exists()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link.html").symlink_to(tmp_path / "sub" / "page.html")
+    for out, told in (("none/page.html", "Make it first"), ("link.html", "a link out of its folder")):
+        with pytest.raises(SystemExit):
+            main(["--case", "first_look", "--out", str(tmp_path / out)])
+        assert told in capsys.readouterr().err
+    assert not (tmp_path / "sub" / "page.html").exists()
     assert main(["--case", "first_look", "--out", str(tmp_path / "page.html")]) == 0
     assert "1 file, " in capsys.readouterr().out
 
@@ -125,6 +132,12 @@ def test_a_notebook_shows_runs_in_a_frame(traces):
     for wrong in calls:
         with pytest.raises(ConfigError, match="one or more traces"):
             show(*wrong)
+    for height in ('1" onload="x', None, 0, 10**6, True):
+        with pytest.raises(ConfigError, match="height must be an integer from 1 to 10000 pixels"):
+            show(traces[0], height=height)  # type: ignore[arg-type]
+    for views in ("scroe", "text~", 5):
+        with pytest.raises(ConfigError, match="Unknown view"):
+            show(traces[0], views=views)  # type: ignore[arg-type]
 
 
 def test_a_trace_shows_itself_once_that_is_registered(traces, monkeypatch):

@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 import pytest
+import torch
 
 from engine.config import Knob, RunConfig, Sampling
 from engine.errors import ConfigError
@@ -169,3 +170,24 @@ def test_defaults_are_those_of_the_papers() -> None:
         assert {key: values[key] for key in knobs} == knobs
     weights = get_card("cm_asd").resolve({})
     assert weights["w_entropy"] == weights["w_margin"] == weights["w_soft"] == pytest.approx(1 / 3)
+
+
+class Whole:
+    """A whole number of another library."""
+
+    def __index__(self) -> int:
+        return 4
+
+
+def test_whole_numbers_of_other_libraries_are_whole_numbers() -> None:
+    config = RunConfig("sd", (1,), max_new_tokens=Whole(), seed=Whole(), sampling=Sampling(top_k=Whole()))  # type: ignore[arg-type]
+    assert (config.max_new_tokens, config.seed, config.sampling.top_k) == (4, 4, 4)
+    assert all(type(value) is int for value in (config.max_new_tokens, config.seed, config.sampling.top_k))
+
+
+@pytest.mark.parametrize("value", [torch.tensor([1, 2]), [1, 2], None])
+def test_values_that_are_no_value_are_refused(value: object) -> None:
+    card = get_card("sd")
+    for name in ("gamma", "correction"):
+        with pytest.raises(ConfigError, match=name):
+            card.resolve({name: value})

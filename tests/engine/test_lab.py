@@ -52,6 +52,11 @@ def test_loading_a_pair_from_folders(zoo: Zoo) -> None:
         ({"preset": "tiny", "devise": "cpu"}, "mean 'device'"),
         ({"target": "x", "eagel3": "y"}, r"'eagel3'. Did you mean 'eagle"),
         ({"target": "x", "jugde:own": "y"}, "mean 'judge'"),
+        ({"target": ""}, "The name of the target is empty"),
+        ({"preset": "tiny", "draft": " "}, "The name of the draft is empty"),
+        ({"preset": "tiny", "device": None}, "A device is named by a text, such as 'cpu'"),
+        ({"preset": "tiny", "target_device": 5}, "A device is named by a text"),
+        ({"preset": 5}, "Unknown preset 5"),
     ],
 )
 def test_loading_needs_one_name(options: dict[str, Any], says: str) -> None:

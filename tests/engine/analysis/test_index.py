@@ -15,7 +15,7 @@ from pyarrow import parquet
 from engine.analysis import index
 from engine.analysis.pool import pool
 from engine.cli import main
-from engine.errors import TraceError
+from engine.errors import ConfigError, TraceError
 from engine.trace.store import Trace
 from tests.app.synthetic import events
 
@@ -166,6 +166,15 @@ def test_an_index_appears_whole_or_not_at_all(tmp_path: Path) -> None:
             writer.add({str(name): value for name, value in row.items()})
         1 / 0
     assert not list(tmp_path.iterdir())
+
+
+def test_an_index_goes_into_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_text("")
+    with (
+        pytest.raises(ConfigError, match=r"Nothing can be put in .*run\.jsonl is no folder"),
+        index.Writer(tmp_path / "run.jsonl" / index.NAME),
+    ):
+        pass
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Mining many prompts: one line a finished prompt, resume, stop, threads."""
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -155,10 +156,13 @@ def test_a_failing_thread_ends_the_mining() -> None:
 
 
 def test_threads_can_be_stopped() -> None:
+    before = set(threading.enumerate())
     events = mine(PROMPTS * 40, searches(2))
     for _ in range(5):
         next(events)
+    assert len(set(threading.enumerate()) - before) == 2
     events.close()
+    assert set(threading.enumerate()) <= before
 
 
 def test_time_ends_mining_after_a_prompt() -> None:

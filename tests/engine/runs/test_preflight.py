@@ -252,6 +252,8 @@ def test_the_command_prints_it(folders: Mapping[str, Path], capsys: pytest.Captu
     assert main(["preflight", str(folders["lfm2"]), str(folders["smaller"]), "--device", "cpu"]) == 0
     out = capsys.readouterr().out
     assert "one running state" in out and "different tokenizers" in out and out.endswith("fits\n")
+    assert main(["preflight", "", str(folders["smaller"])]) == 2
+    assert "Name a target" in capsys.readouterr().err
     assert main(["preflight", str(tmp_path), "--json", "--device", "cpu"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert not found["fits"] and found.keys() == asdict(preflight(str(tmp_path), device="cpu")).keys()

@@ -61,7 +61,7 @@ def test_a_line_that_was_cut_off_is_not_done(tmp_path: Path) -> None:
 
 def test_another_sweep_is_refused_with_what_differs(tmp_path: Path) -> None:
     Sweep(tmp_path, SETTINGS, Shard()).keep(0, {})
-    with pytest.raises(ConfigError, match="seed 0 there, 1 here"):
+    with pytest.raises(ConfigError, match="seed is 0 there, 1 here"):
         Sweep(tmp_path, {**SETTINGS, "seed": 1}, Shard())
     assert not list(tmp_path.glob("*.part"))
 

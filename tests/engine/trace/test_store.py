@@ -97,6 +97,17 @@ def test_a_trace_knows_its_parts() -> None:
     assert trace.metrics()["tokens"] == 4
 
 
+@pytest.mark.parametrize("events", ["run.jsonl", [5], [None]])
+def test_a_trace_is_made_of_events(events: Any) -> None:
+    with pytest.raises(TraceError, match=r"A trace is made of events, not of .*; `Trace.load` reads a file"):
+        Trace(events)
+
+
+def test_the_text_of_a_file_is_read_as_its_bytes_are() -> None:
+    data = whole().to_bytes()
+    assert Trace.loads(data.decode()).to_bytes() == Trace.loads(data).to_bytes() == data
+
+
 def test_a_growing_trace_is_usable() -> None:
     trace = Trace()
     with pytest.raises(TraceError, match="empty"):
@@ -338,6 +349,8 @@ def test_a_trace_is_written_over_files_only(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     link = tmp_path / "link.jsonl"
     link.symlink_to("/dev/null")
+    with pytest.raises(ConfigError, match="cannot be the name of a file"):
+        whole().save("bad\0name")
     for goal in (Path("/dev/null"), pipe, link, tmp_path):
         with pytest.raises(ConfigError, match="is no file"):
             whole().save(goal)
