@@ -44,9 +44,9 @@ def test_the_end_of_the_context(zoo: Zoo, name: str, knobs: dict[str, Any]) -> N
     lab = zoo.lab("llama", draft="noise", max_position_embeddings=24, layers=2)
     trace = lab.run(name, list(range(5, 15)), max_new_tokens=100, **knobs)
     assert trace.end is not None and trace.end.reason == "context" and len(trace.tokens) == 14
-    assert trace.token_ids == lab.run(
-        "ar", list(range(5, 15)), max_new_tokens=14, record="light"
-    ).token_ids or name in ("easd", "specdec", "cm_asd", "topk_lossy")
+    if get_card(name).guarantee != "lossy":
+        plain = lab.run("ar", list(range(5, 15)), max_new_tokens=14, record="light")
+        assert trace.token_ids == plain.token_ids
 
 
 def check_stops(reason: str) -> None:
