@@ -2,7 +2,7 @@
 is known, so its rounds are gone through again without a model.
 
 Where a draft is checked by the exact rule, a draft token is accepted where the text has it: in greedy runs always, in
-sampled ones in law.
+sampled ones in distribution.
 """
 
 from collections.abc import Iterator
