@@ -19,7 +19,16 @@ class Shown:
     """Runs side by side; a notebook draws it, and `str` is the page's HTML."""
 
     def __init__(self, traces: Sequence[Trace], height: int = HEIGHT, views: str = "") -> None:
-        """Take runs; `views` names those to offer of text, score, trees and shares, divided by `~`."""
+        """Take runs; `views` names those to offer of text, score, trees and shares, divided by `~`.
+
+        Raises:
+            ConfigError: no number of pixels, or a view that there is not.
+        """
+        if isinstance(height, bool) or not isinstance(height, int) or not 1 <= height <= MOST_HEIGHT:
+            raise ConfigError(f"height must be an integer from 1 to {MOST_HEIGHT} pixels, not {shown(height)}.")
+        for view in str(views).split("~") if views else ():
+            if view not in VIEWS:
+                raise ConfigError(unknown("view", view, VIEWS))
         self.traces, self.height, self.views = tuple(traces), height, views
 
     def __str__(self) -> str:
@@ -45,11 +54,6 @@ def show(*traces: Trace | Sequence[Trace], height: int = HEIGHT, views: str = ""
         runs += one if isinstance(one, list | tuple) else [one]
     if not runs or not all(isinstance(one, Trace) for one in runs):
         raise ConfigError("show takes one or more traces, as `Lab.run` gives them.")
-    if isinstance(height, bool) or not isinstance(height, int) or not 1 <= height <= MOST_HEIGHT:
-        raise ConfigError(f"height must be an integer from 1 to {MOST_HEIGHT} pixels, not {shown(height)}.")
-    for view in str(views).split("~") if views else ():
-        if view not in VIEWS:
-            raise ConfigError(unknown("view", view, VIEWS))
     return Shown(runs, height, views)
 
 

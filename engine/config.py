@@ -1,6 +1,7 @@
 """Plain data that a user sets: sampling, knobs, cards and the resolved configuration of one run. No torch here."""
 
 import math
+import numbers
 import operator
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -63,7 +64,7 @@ class Knob:
         if self.auto and isinstance(value, str) and value == AUTO:
             return AUTO
         if isinstance(self.default, bool):
-            if isinstance(value, bool) or value in ("true", "false", "True", "False"):
+            if isinstance(value, bool) or (isinstance(value, str) and value in ("true", "false", "True", "False")):
                 return value in (True, "true", "True")
             raise ConfigError(f"{self.name} must be true or false, not {shown(value)}.")
         return self._text(value) if isinstance(self.default, str) else self._number(value)
@@ -184,6 +185,16 @@ def _whole(value: object) -> int | None:
         return None
 
 
+def _real(value: object) -> float | None:
+    """A number of whatever library; None of anything else, and of what no float can hold."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return None
+    try:
+        return value if isinstance(value, int | float) else float(value)
+    except OverflowError:
+        return None
+
+
 @dataclass(frozen=True)
 class Sampling:
     """How the target's logits become a distribution: temperature (0 is greedy), then top-k (0 is off), then top-p."""
@@ -194,9 +205,9 @@ class Sampling:
 
     def __post_init__(self) -> None:
         for name in ("temperature", "top_p"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise ConfigError(f"{name} must be a number, not {shown(value)}.")
+            if (value := _real(getattr(self, name))) is None:
+                raise ConfigError(f"{name} must be a number, not {shown(getattr(self, name))}.")
+            object.__setattr__(self, name, value)
         if (top_k := _whole(self.top_k)) is None:
             raise ConfigError(f"top_k must be an integer, not {shown(self.top_k)}.")
         object.__setattr__(self, "top_k", top_k)
@@ -243,7 +254,7 @@ class RunConfig:
             object.__setattr__(self, name, value)
         if any(not isinstance(text, str) or not text for text in self.stop):
             raise ConfigError("A stop string is a text of at least one character.")
-        if self.record not in ("full", "light"):
+        if not isinstance(self.record, str) or self.record not in ("full", "light"):
             raise ConfigError(unknown("record mode", self.record, ("full", "light")))
         if not self.prompt_ids:
             raise ConfigError("The prompt is empty: give some text, or at least one token id.")

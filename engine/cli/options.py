@@ -193,7 +193,7 @@ def load_lab(args: argparse.Namespace) -> Lab:
     assets = knobs(args.asset, "--asset takes ROLE=DIR")
     for role in assets:
         kind_of(role)  # before they meet the arguments of Lab.load
-    which = {"target": args.target} if args.target else {"preset": args.preset or "tiny"}
+    which = {"preset": args.preset or "tiny"} if args.target is None else {"target": args.target}
     places = ("device", "target_device", "draft_device", "graphs")
     names = ("draft", "eagle", *places, "dtype", "threads", "languages")
     where = (

@@ -9,7 +9,7 @@ what is there, its own and the others', and goes on. docs/design/0016-sweeps.md.
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -117,7 +117,19 @@ def _agree(path: Path, settings: Mapping[str, Any]) -> None:
 
 
 def _difference(found: Any, settings: Mapping[str, Any]) -> str:
+    """The settings that differ, and of those that hold others only these: `models.draft`, `methods[2]`."""
     before = found if isinstance(found, dict) else {}
-    names: Sequence[str] = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
-    told = [f"{name} is {shown(before.get(name))} there, {shown(settings.get(name))} here" for name in names]
-    return "; ".join(told)
+    return "; ".join(_apart("", before, settings))
+
+
+def _apart(name: str, there: Any, here: Any) -> Iterator[str]:
+    if there == here:
+        return
+    if isinstance(there, dict) and isinstance(here, Mapping):
+        for key in {**there, **here}:
+            yield from _apart(f"{name}.{key}" if name else key, there.get(key), here.get(key))
+    elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
+        for at, (one, other) in enumerate(zip(there, here, strict=True)):
+            yield from _apart(f"{name}[{at}]", one, other)
+    else:
+        yield f"{name} is {shown(there)} there, {shown(here)} here"

@@ -240,16 +240,6 @@ def generate(rng: Random) -> Problem:
     )
 
 
-def right_wordings(sentence: Sentence, rng: Random, n: int) -> list[str]:
-    """The canonical translation and n more, as they are drawn; some may be alike."""
-    found = []
-    for each in (None, *[rng] * n):
-        writer = Writer(each)
-        sentence.write(writer)
-        found.append(writer.text)
-    return found
-
-
 def draw(rng: Random) -> Sentence:
     """A sentence of the grammar."""
     kind = rng.choices(("plain", "opener", "frame", "joined", "before", "aim", "trying"), (14, 18, 16, 20, 12, 8, 12))[
@@ -317,13 +307,3 @@ def _owner(rng: Random) -> Phrase:
 
 
 extract, equivalent, score = first_line, same_words, sentence_bleu
-
-
-def word_forms(sentences: int = 60_000, seed: int = 0) -> tuple[int, int]:
-    """Different words, in lower case, of so many sentences: English and German."""
-    rng, english, german = Random(f"forms/{seed}"), set[str](), set[str]()
-    for _ in range(sentences):
-        problem = generate(rng)
-        english |= set(problem.key.lower().replace(",", "").strip(".").split())
-        german |= set(problem.solution.lower().replace(",", "").strip(".").split())
-    return len(english), len(german)

@@ -31,7 +31,13 @@ class Trace:
     drawn: ClassVar[Callable[["Trace"], str] | None] = None  # how a notebook shows it (`app.notebook.register`)
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        """Take the events in order; see `append` for what is refused."""
+        """Take the events in order.
+
+        Raises:
+            TraceError: no list of events, or as `append`.
+        """
+        if not isinstance(events, Iterable):
+            raise TraceError(f"A trace takes a list of events, not {shown(events)}; those of another are its `events`.")
         self._head: RunStarted | None = None
         self.rounds: list[Round] = []
         self.tokens: list[Token] = []
@@ -172,7 +178,7 @@ class Trace:
     @classmethod
     def loads(
         cls,
-        data: bytes | str,
+        data: bytes | bytearray | memoryview | str,
         max_bytes: int = MAX_BYTES,
         max_nodes: int = MAX_NODES,
         max_tokens: int = MAX_TOKENS,
@@ -180,9 +186,14 @@ class Trace:
         """Read the bytes or the text of a file; an unfinished last line is left out, as of a run that is still going.
 
         Raises:
-            TraceError: larger than a limit, of another schema, damaged, or with a number beyond what the file can hold.
+            TraceError: neither bytes nor text, larger than a limit, of another schema, damaged, or with a number beyond
+                what the file can hold.
         """
-        plain = unpack(data.encode("utf-8", "replace") if isinstance(data, str) else data, max_bytes)
+        if not isinstance(data, bytes | bytearray | memoryview | str):
+            raise TraceError(
+                f"A trace is read from the bytes or the text of a file, not {shown(data)}; `Trace.load` reads by name."
+            )
+        plain = unpack(data.encode("utf-8", "replace") if isinstance(data, str) else bytes(data), max_bytes)
         if sum(map(plain.count, (b",", b":", b"[", b"{"))) > MAX_MARKS:
             raise TraceError(f"The trace has more than {MAX_MARKS} values, which is the limit.")
         lines = plain.split(b"\n")

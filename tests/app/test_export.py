@@ -135,6 +135,8 @@ def test_a_notebook_shows_runs_in_a_frame(traces):
     for height in ('1" onload="x', None, 0, 10**6, True):
         with pytest.raises(ConfigError, match="height must be an integer from 1 to 10000 pixels"):
             show(traces[0], height=height)  # type: ignore[arg-type]
+        with pytest.raises(ConfigError, match="height must be"):
+            Shown(traces[:1], height)  # type: ignore[arg-type]
     for views in ("scroe", "text~", 5):
         with pytest.raises(ConfigError, match="Unknown view"):
             show(traces[0], views=views)  # type: ignore[arg-type]

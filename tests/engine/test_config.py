@@ -2,8 +2,10 @@
 
 import json
 import math
+import numbers
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -183,6 +185,35 @@ def test_whole_numbers_of_other_libraries_are_whole_numbers() -> None:
     config = RunConfig("sd", (1,), max_new_tokens=Whole(), seed=Whole(), sampling=Sampling(top_k=Whole()))  # type: ignore[arg-type]
     assert (config.max_new_tokens, config.seed, config.sampling.top_k) == (4, 4, 4)
     assert all(type(value) is int for value in (config.max_new_tokens, config.seed, config.sampling.top_k))
+
+
+class Real(Whole):
+    """A number of another library."""
+
+    def __float__(self) -> float:
+        return 0.5
+
+
+numbers.Real.register(Real)
+
+
+def test_numbers_of_other_libraries_are_numbers() -> None:
+    sampling = Sampling(temperature=Real(), top_p=Real())  # type: ignore[arg-type]
+    assert sampling == Sampling(temperature=0.5, top_p=0.5)
+    assert type(sampling.temperature) is type(sampling.top_p) is float
+    assert type(Sampling(temperature=1).temperature) is int
+
+
+@pytest.mark.parametrize("value", [np.array([1, 2]), np.array(["a", "b"])])
+def test_arrays_are_refused_in_words(value: object) -> None:
+    with pytest.raises(ConfigError, match="bonus must be true or false, not array"):
+        SWITCH.check(value)
+    with pytest.raises(ConfigError, match="Unknown value for mode array"):
+        CHOICE.check(value)
+    with pytest.raises(ConfigError, match="temperature must be a number, not array"):
+        Sampling(temperature=value)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="Unknown record mode array"):
+        RunConfig("ar", (1,), record=value)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", [torch.tensor([1, 2]), [1, 2], None])

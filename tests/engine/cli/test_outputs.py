@@ -117,6 +117,11 @@ def test_wrong_words_are_one_line(
     assert words in refused(capsys, *argv)
 
 
+@pytest.mark.parametrize("role", ["target", "draft"])
+def test_an_empty_name_is_no_model(role: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert f"The name of the {role} is empty" in refused(capsys, "run", "ar", "a", f"--{role}=")
+
+
 def test_a_list_is_one_knob_of_a_sheet(capsys: pytest.CaptureFixture[str]) -> None:
     assert "not '3,2'" in refused(capsys, "trajectories", "show", "--methods", "stand:orders=3,2,sam", "--out", "x")
 

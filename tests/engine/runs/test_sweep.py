@@ -66,6 +66,18 @@ def test_another_sweep_is_refused_with_what_differs(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_of_a_long_setting_the_part_that_differs_is_told(tmp_path: Path) -> None:
+    methods = [f"sd:gamma={n}" for n in range(1, 20)]
+    settings = {"methods": methods, "models": {"target": "a", "draft": "b"}}
+    Sweep(tmp_path, settings, Shard())
+    with pytest.raises(ConfigError, match=r"sweep: methods\[18\] is 'sd:gamma=19' there, 'ar' here\. Name"):
+        Sweep(tmp_path, {**settings, "methods": [*methods[:-1], "ar"]}, Shard())
+    with pytest.raises(ConfigError, match=r"sweep: models\.draft is 'b' there, 'c' here\. Name"):
+        Sweep(tmp_path, {**settings, "models": {"target": "a", "draft": "c"}}, Shard())
+    with pytest.raises(ConfigError, match=r"methods is \['sd:gamma=1', .*\] there, None here"):
+        Sweep(tmp_path, {"models": settings["models"]}, Shard())
+
+
 @pytest.mark.parametrize("name, text", [("sweep.json", "x"), ("sweep.json", "[]"), ("rows-0-of-1.ndjson", "[]\n")])
 def test_files_that_are_no_sweep(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)

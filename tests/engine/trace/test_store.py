@@ -103,6 +103,23 @@ def test_a_trace_is_made_of_events(events: Any) -> None:
         Trace(events)
 
 
+@pytest.mark.parametrize("events", [5, None, whole()])
+def test_what_holds_no_events_is_no_trace(events: Any) -> None:
+    with pytest.raises(TraceError, match=r"A trace takes a list of events, not .*; those of another are its `events`"):
+        Trace(events)
+
+
+@pytest.mark.parametrize("data", [None, 5, Path("run.jsonl"), whole()])
+def test_what_is_neither_bytes_nor_text_is_not_read(data: Any) -> None:
+    with pytest.raises(TraceError, match=r"the bytes or the text of a file, not .*; `Trace.load` reads"):
+        Trace.loads(data)
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_bytes_of_any_kind_are_read(kind: Any) -> None:
+    assert Trace.loads(kind(whole().to_bytes())).to_bytes() == whole().to_bytes()
+
+
 def test_the_text_of_a_file_is_read_as_its_bytes_are() -> None:
     data = whole().to_bytes()
     assert Trace.loads(data.decode()).to_bytes() == Trace.loads(data).to_bytes() == data
