@@ -32,7 +32,8 @@ const ROW = 19;
 const TOP = 22;
 const MOST = 10;
 const MOST_CUT = 3; // cut tokens that have a row though they are neither drafted nor emitted
-export const BARS_HEIGHT = TOP + (MOST + 1) * ROW + 24;
+const FOOT = 24; // the axis
+const ENOUGH = 20; // rounds that tell how long the lists of a run are
 
 /** The tokens of a raw list that top-k or top-p took out of the distribution sampled from, with their raw probability:
  * a list of the sampled one that is shorter than the raw one is whole.
@@ -88,6 +89,20 @@ export function barRows({ draft, target, candidate, n, order, keep, cut }) {
   }));
 }
 
+/** Where the last bar ends, that of the other tokens. @param {readonly Row[]} rows */
+const bottomOf = (rows) => TOP + (rows.length + 1) * ROW;
+
+/** The height that the bars of a run take at most, from how long its lists are: the page below keeps its place.
+ * @param {Run} run */
+export function barsHeight({ rounds }) {
+  let [q, p] = [0, 0];
+  for (const { nodes, tokens } of rounds.slice(0, ENOUGH)) {
+    for (const node of nodes ?? []) q = Math.max(q, node.top_draft?.length ?? 0);
+    for (const one of [...(nodes ?? []), ...(tokens ?? [])]) p = Math.max(p, one.top_target?.length ?? 0);
+  }
+  return TOP + (Math.min(MOST, q + p) + 1) * ROW + FOOT;
+}
+
 /** Probabilities by token id. @param {TopN | null | undefined} list @returns {Map<number, number>} */
 export const mapOf = (list) => new Map((list ?? []).map(([id, share]) => [id, share]));
 
@@ -96,10 +111,11 @@ export function barFigure(given) {
   const { rows, width, run } = given;
   const middle = Math.min(132, Math.max(92, width * 0.22));
   const half = (width - middle) / 2;
+  const height = bottomOf(rows) + FOOT;
   const figure = s("svg.v-figure", {
-    viewBox: `0 0 ${width} ${BARS_HEIGHT}`,
+    viewBox: `0 0 ${width} ${height}`,
     width,
-    height: BARS_HEIGHT,
+    height,
     role: "img",
     "aria-label": spoken(given),
   });
@@ -289,7 +305,7 @@ function brackets(figure, rows, half, middle) {
  * @param {number} left @param {number} right */
 function foot(figure, given, high, length, left, right) {
   const { width } = given;
-  const y = TOP + (MOST + 1) * ROW + 4;
+  const y = bottomOf(given.rows) + 4;
   for (const at of [0, high]) {
     const text = at === 0 ? "0" : fmt(at, 2);
     if (given.draft)

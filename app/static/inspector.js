@@ -1,7 +1,7 @@
 // @ts-check
 // The round inspector: why this token; first a sentence, then the two distributions and the draw.
 
-import { barFigure, barRows, cutAt } from "./bars.js";
+import { barFigure, barRows, barsHeight, cutAt } from "./bars.js";
 import { nameOf, nodeSelection, samples } from "./columns.js";
 import { h, s } from "./dom.js";
 import { pieceOf, rich, SIGNS, sign } from "./draw.js";
@@ -46,8 +46,16 @@ function build() {
     strip: h("div.v-strip"),
     numbers: h("dl.v-numbers"),
     formula: h("section.v-formula", { "aria-label": "The rule with this token's numbers" }),
-    order: h("button.v-button", { type: "button" }),
-    distribution: h("button.v-button", { type: "button" }),
+    order: h("button.v-button", {
+      type: "button",
+      text: "Sort by draft",
+      title: "Bars in the order of the draft's probability; else of the target's",
+    }),
+    distribution: h("button.v-button", {
+      type: "button",
+      text: "Raw",
+      title: "Raw: softmax at temperature 1; else as sampled, after temperature, top-k and top-p",
+    }),
     back: h("button.v-button", { type: "button", text: "‹", "aria-label": "Previous draft token of this round" }),
     next: h("button.v-button", { type: "button", text: "›", "aria-label": "Next draft token of this round" }),
   };
@@ -103,6 +111,7 @@ function show(store, parts, lab, continuing) {
   const it = subject(store);
   parts.back.disabled = parts.next.disabled = !it;
   if (!it) {
+    parts.order.hidden = parts.distribution.hidden = true;
     parts.why.textContent =
       "Choose a token: the sentence here says in the rule's own terms why it was accepted or rejected.";
     parts.name.textContent = TITLE;
@@ -201,13 +210,11 @@ function showDistributions(store, parts, it) {
   const width = parts.widths.bars || 480;
   const sampled = Boolean(node?.law_target ?? node?.law_draft);
   const distribution = sampled && store.options.distribution === "sampled" ? "sampled" : "raw";
-  parts.distribution.disabled = !sampled;
-  parts.distribution.textContent = `distribution: ${distribution}`;
-  parts.distribution.title = "raw: softmax at temperature 1. sampled: after temperature, top-k and top-p.";
+  parts.distribution.hidden = !sampled;
+  parts.distribution.setAttribute("aria-pressed", String(distribution === "raw"));
   const left = leftBy(round, index);
   const lists = sampled && distribution === "raw" ? null : left?.lists;
   parts.which.textContent = sampled || left ? whichWords(Boolean(left), Boolean(lists), sampled, distribution) : "";
-  parts.order.textContent = `order: ${store.options.order}`;
   const draft = lists?.draft ?? (distribution === "sampled" ? node?.law_draft : null) ?? node?.top_draft ?? null;
   const target =
     lists?.target ??
@@ -215,6 +222,8 @@ function showDistributions(store, parts, it) {
     node?.top_target ??
     token?.top_target ??
     null;
+  parts.order.hidden = !draft || !target;
+  parts.order.setAttribute("aria-pressed", String(store.options.order === "draft"));
   const n = overlapN(run);
   const residual = samples(run) && node !== null && emitted?.origin === "correction" && node.state === "rejected";
   const rows = barRows({
@@ -226,6 +235,7 @@ function showDistributions(store, parts, it) {
     keep: [node?.token, emitted?.token],
     cut: lists ? undefined : cutAt(run, node, distribution),
   });
+  parts.bars.style.minHeight = draft || target ? `${barsHeight(run)}px` : "";
   parts.bars.replaceChildren(
     draft || target
       ? barFigure({

@@ -35,7 +35,7 @@ export function bindKeys(store, lab) {
 /** Keys of the other rooms, which have no cursor. @param {Lab} lab @returns {Record<string, () => unknown>} */
 const elsewhere = (lab) => ({ "?": () => lab.ui.open("help"), Escape: () => mayLeave() && lab.ui.close() });
 
-/** Whether the room that is shown can be left without a loss; it hears "leave" and may prevent it. */
+/** Whether nothing in the room that is shown is to be left first; it hears "leave" and may prevent it. */
 const mayLeave = () =>
   document.querySelector("[data-room]:not([hidden])")?.dispatchEvent(new Event("leave", { cancelable: true })) ?? true;
 
@@ -64,7 +64,7 @@ function moves(store, lab) {
     g: () => store.setOption("ghosts", !store.options.ghosts),
     w: () => store.setOption("whitespace", !store.options.whitespace),
     "?": () => lab.ui.open("help"),
-    Escape: () => store.clear(),
+    Escape: () => mayLeave() && store.clear(),
     e: () => lab.ui.emit("edit"),
     h: () => store.setOption("details", store.options.details === "hidden" ? "auto" : "hidden"),
     1: () => store.setOption("stage", "text"),

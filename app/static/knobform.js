@@ -4,6 +4,8 @@
 import { h } from "./dom.js";
 import { rich } from "./draw.js";
 
+const DIGITS = 4; // of a number in words
+
 export const AUTO = "auto"; // the value of a knob that is left to the device
 
 /**
@@ -52,14 +54,15 @@ export function knobForm(card, given, onchange, typed) {
 /** @param {PageKnob} knob @param {Form} form */
 function knobRow(knob, form) {
   const value = form.knobs[knob.name] ?? knob.default;
-  const input = control(knob, value === AUTO ? (form.typed.get(knob.name) ?? knob.default) : value);
+  const given = value === AUTO ? (form.typed.get(knob.name) ?? knob.default) : value;
+  const input = control(knob, given);
   const chosen = knob.auto ? autoSwitch(knob, input, value) : null;
   const reset = h(
     "button.plain.reset",
-    { title: `Back to ${knob.default}`, "aria-label": `Reset ${knob.name}` },
+    { title: `Back to ${brief(knob.default)}`, "aria-label": `Reset ${knob.name}` },
     "reset",
   );
-  const origin = `${rangeText(knob)}${knob.origin_text}: ${knob.default}`;
+  const origin = `${rangeText(knob)}${knob.origin_text}: ${brief(knob.default)}`;
   const row = h(
     `label.knob.${knob.kind}`,
     { title: `${knob.help}\n${origin}`.replaceAll("`", "") },
@@ -78,16 +81,16 @@ function knobRow(knob, form) {
     event.preventDefault();
     const on = chosen.getAttribute("aria-pressed") !== "true";
     press(chosen, input, on);
-    if (on) form.typed.set(knob.name, read(knob, input));
-    set(on ? AUTO : read(knob, input));
+    if (on) form.typed.set(knob.name, read(knob, input, given));
+    set(on ? AUTO : read(knob, input, given));
   });
   input.addEventListener("change", () => {
-    if (knob.kind !== "number" || (input.value !== "" && input.reportValidity())) set(read(knob, input));
+    if (knob.kind !== "number" || (input.value !== "" && input.reportValidity())) set(read(knob, input, given));
   });
   reset.addEventListener("click", (event) => {
     event.preventDefault();
     if (input instanceof HTMLInputElement && knob.kind === "switch") input.checked = knob.default === true;
-    else input.value = String(knob.default);
+    else input.value = brief(knob.default);
     if (chosen) press(chosen, input, false);
     set(knob.default);
   });
@@ -113,11 +116,20 @@ function press(button, input, on) {
   input.disabled = on;
 }
 
-/** @param {PageKnob} knob @param {HTMLInputElement | HTMLSelectElement} input @returns {KnobValue} */
-function read(knob, input) {
+/** @param {PageKnob} knob @param {HTMLInputElement | HTMLSelectElement} input
+ * @param {KnobValue} given what the form began with @returns {KnobValue} */
+function read(knob, input, given) {
   if (knob.kind === "switch") return input instanceof HTMLInputElement && input.checked;
-  return knob.kind === "number" ? Number(input.value) : input.value;
+  return knob.kind === "number" ? exact(input.value, [given, knob.default]) : input.value;
 }
+
+/** A value as it is shown: of a number that is no whole one, few digits. @param {KnobValue} value */
+export const brief = (value) =>
+  typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(DIGITS))) : String(value);
+
+/** The number that a field shows: a known one with all its digits, as long as nobody writes another.
+ * @param {string} text @param {readonly KnobValue[]} known */
+export const exact = (text, known) => known.find((value) => brief(value) === text) ?? Number(text);
 
 /** @param {PageKnob} knob @param {KnobValue} value */
 function control(knob, value) {
@@ -130,7 +142,7 @@ function control(knob, value) {
   const { low, high, whole } = knob;
   return h("input", {
     type: "number",
-    value,
+    value: brief(value),
     min: low,
     max: high,
     step: whole ? 1 : stepOf(knob),

@@ -112,7 +112,7 @@ async function begin() {
     link.restoreInRun(view, config);
   } else {
     if (opened) await session.openGiven(opened);
-    else if (found.presets.some((item) => item.recorded)) await session.openRecorded("", early);
+    else if (found.presets.some((item) => item.recorded)) await session.openRecorded(wanted.get("trace") ?? "", early);
     link.restore(view);
   }
   embed(document.body, store, wanted);

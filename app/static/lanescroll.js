@@ -6,6 +6,7 @@
  * @typedef {import("./lane.js").Lane} Lane
  */
 
+const SIDES = /** @type {const} */ (["left", "right"]);
 const ASKS = /** @type {const} */ (["wheel", "pointerdown", "touchmove", "keydown"]);
 
 /** The lane that somebody scrolls leads; what the page scrolls itself moves nobody else.
@@ -31,10 +32,29 @@ export function linkScrolling(element, store, lanes) {
   element.addEventListener(
     "scroll",
     (event) => {
+      if (event.target === element) edgesLater();
       if (leader && laneOf(event.target) === leader) store.frame("lanes:scroll", () => leader && align(leader));
     },
     { capture: true, passive: true },
   );
+
+  /** A lane that the keyboard comes to is in view as a whole. */
+  element.addEventListener("focusin", ({ target }) => {
+    const lane = target instanceof Element && target.matches(":focus-visible") ? target.closest(".lane") : null;
+    if (!lane) return;
+    const [box, spot] = [element.getBoundingClientRect(), lane.getBoundingClientRect()];
+    if (spot.left < box.left || spot.right > box.right + 1) element.scrollLeft += spot.left - box.left;
+  });
+
+  /** At which sides there are more lanes than fit: they fade there. */
+  function edges() {
+    const { scrollLeft, clientWidth, scrollWidth } = element;
+    const sides = hiddenSides(scrollLeft, clientWidth, scrollWidth);
+    for (const side of SIDES) element.classList.toggle(`more-${side}`, sides.includes(side));
+  }
+  const edgesLater = () => store.frame("lanes:edges", edges);
+  new ResizeObserver(edgesLater).observe(element);
+  new MutationObserver(edgesLater).observe(element, { childList: true });
 
   /** @param {Lane} lane */
   function align(lane) {
@@ -53,6 +73,11 @@ export function linkScrolling(element, store, lanes) {
     }
   }
 }
+
+/** At which sides something is out of sight, from where a box is scrolled to; fractions of a pixel do not count.
+ * @param {number} left @param {number} shown @param {number} whole */
+export const hiddenSides = (left, shown, whole) =>
+  SIDES.filter((side) => (side === "left" ? left : whole - shown - left) > 1);
 
 /** The first of `n` growing numbers beyond a limit, asking for as few of them as can be; -1 where none is.
  * @param {number} n @param {(i: number) => number} at @param {number} limit */

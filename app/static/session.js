@@ -6,6 +6,8 @@ import { createEmitter } from "./emitter.js";
 import { NEEDS } from "./packed.js";
 import { lanesOf } from "./run/choice.js";
 
+const NO_CASE = "This link names a case that this server does not have. Choose one from the list.";
+
 /**
  * @typedef {import("./types/lab.js").Session} Session
  * @typedef {import("./types/lab.js").Config} Config
@@ -21,6 +23,9 @@ export function createSession({ store, api, bus, ui }) {
 
   /** Tell the visitor what went wrong; the page goes on. @param {() => Promise<void>} work */
   const guarded = (work) => work().catch((error) => ui.notify(error instanceof Error ? error.message : String(error)));
+
+  /** Whether there is such a case; an empty name asks for the first. @param {string} name */
+  const known = (name) => !name || !session.catalogue || session.catalogue.presets.some((one) => one.name === name);
 
   /** The settings as they were when the stage was filled. @type {Config | null} */
   let base = null;
@@ -94,7 +99,9 @@ export function createSession({ store, api, bus, ui }) {
     openRecorded: (name, early) =>
       guarded(async () => {
         const wanted = turn();
-        const body = await (early ?? api.get("trace", { name }));
+        const body = await (early ?? api.get("trace", { name })).catch((error) => {
+          throw known(name) ? error : new Error(NO_CASE);
+        });
         if (wanted()) await bus.stop();
         if (!wanted()) return;
         const preset = session.catalogue?.presets.find((item) => item.name === body.recorded);

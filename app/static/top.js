@@ -41,7 +41,7 @@ export function mount(element, store, lab) {
       event.preventDefault();
       store.setOption("room", id);
     };
-    return h("a.room-link", { href: `?room=${id}`, title: question, onclick }, name);
+    return h("a.room-link", { href: `?room=${id}`, title: question, "data-name": name, onclick }, name);
   });
   element.append(
     h("div.brand", {}, mark(), h("h1", {}, "Draftscope")),

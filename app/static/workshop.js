@@ -236,8 +236,9 @@ export function drawWorkshop(body, store, lab, wanted) {
     parts.spot.replaceChildren();
     draws(parts.spot, ctx);
     const list = parts.spot.querySelector(".mismatchlist");
-    if (list) list.scrollTop = scroll;
-    list?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+    if (!list) return;
+    list.scrollTop = scroll;
+    reveal(list);
   }
 
   /** @param {string} name of a set */
@@ -299,4 +300,15 @@ export function drawWorkshop(body, store, lab, wanted) {
     for (const off of gone) off();
     dialog?.removeEventListener("keydown", keys);
   }
+}
+
+/** Scroll a list to its chosen row, below the prompt's name that stays at its top; the page stays where it is.
+ * @param {Element} list */
+function reveal(list) {
+  const row = list.querySelector('[aria-selected="true"]');
+  if (!row) return;
+  const [box, spot] = [list.getBoundingClientRect(), row.getBoundingClientRect()];
+  const head = list.querySelector(".promptname")?.getBoundingClientRect().height ?? 0;
+  if (spot.top < box.top + head) list.scrollTop -= box.top + head - spot.top;
+  else if (spot.bottom > box.bottom) list.scrollTop += spot.bottom - box.bottom + 1;
 }

@@ -19,6 +19,23 @@ def test_the_first_lesson_is_one_click_from_the_page(visit_cases):
     sees(page, f"[{S}.options.room, {S}.options.tab, {S}.options.name]", ["learn", "glossary", "residual"])
 
 
+def test_escape_and_back_close_a_lesson(visit_cases):
+    page = visit_cases("?trace=first_look")
+    page.get_by_role("button", name="Start here").click()
+    expect(page.locator(".beside h3")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(".beside")).to_be_hidden()
+    expect(page.locator("#stage")).to_be_focused()
+    page.wait_for_function("!location.search.includes('beside')")
+    page.get_by_role("button", name="Start here").click()
+    page.wait_for_function("location.search.includes('beside=target_call')")
+    page.get_by_role("button", name="Next", exact=True).click()
+    expect(page.locator(".beside header")).to_contain_text("2 of")
+    page.go_back()
+    expect(page.locator(".beside")).to_be_hidden()
+    sees(page, f"{S}.status.recorded", "first_look")
+
+
 def test_a_lesson_opens_by_link_and_checks_a_selection(visit_cases):
     page = visit_cases("?room=learn&tab=lessons&name=entropy")
     page.get_by_role("button", name="Start beside the runs").click()

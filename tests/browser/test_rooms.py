@@ -109,3 +109,50 @@ def test_back_shows_the_case_before_and_forward_the_live_run_again(visit):
     expect(page.locator('[data-lane="wary"] .flow')).to_have_text(written, use_inner_text=True)
     page.wait_for_timeout(300)  # for the address, which follows a moment later
     assert page.evaluate("[history.length, window.stays]") == [before + 1, True]
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_the_head_of_the_page_is_as_high_in_every_room(visit_cases, width):
+    page = visit_cases("", viewport={"width": width, "height": 768})
+    heights = set()
+    for room in ("compare", "runs", "judge", "papers", "learn"):
+        page.evaluate("(room) => draftscope.store.setOption('room', room)", room)
+        heights.add(page.evaluate("document.querySelector('.top').offsetHeight"))
+    assert len(heights) == 1
+    assert width < 1024 or heights.pop() < 60, "one row"
+
+
+FOCUSED = """() => {
+  const [one, dock] = [document.activeElement, document.querySelector(".dock")];
+  if (one === document.body || dock.contains(one)) return null;
+  const { top, bottom, height } = one.getBoundingClientRect();
+  const over = dock.getBoundingClientRect();
+  const hidden = top < over.bottom && bottom > over.top + 1;
+  return (hidden || top >= innerHeight) && height < 60 ? one.outerHTML.slice(0, 90) : null;
+}"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (720, 450)])
+def test_nothing_in_focus_lies_under_the_timeline(visit_cases, width, height):
+    page = visit_cases("?trace=first_look", viewport={"width": width, "height": height})
+    page.locator(".lane").first.wait_for()
+    for _ in range(90):
+        page.keyboard.press("Tab")
+        assert page.evaluate(FOCUSED) is None
+
+
+def test_a_low_window_opens_a_room_at_its_top_and_gives_the_timeline_none_of_its_height(visit_cases):
+    low = {"width": 720, "height": 450}
+    page = visit_cases("?room=judge", viewport=low)
+    page.locator(".mismatch").first.wait_for()
+    assert page.evaluate("scrollY") == 0
+    page = visit_cases("", viewport=low)
+    assert page.locator(".dock").evaluate("(dock) => getComputedStyle(dock).position") == "static"
+
+
+def test_a_link_to_a_case_that_is_not_here_says_so_without_names(visit_cases, pages):
+    page = visit_cases("?trace=nonexistent")
+    expect(page.locator(".notice")).to_contain_text("This link names a case that this server does not have.")
+    expect(page.locator(".notice")).not_to_contain_text("first_look")
+    assert all("404 (Not Found)" in text for text in pages.errors), "the refusal, which the console notes"
+    pages.errors.clear()

@@ -283,6 +283,18 @@ def test_trees_of_all_methods_at_the_cursor(visit: Any) -> None:
     page.wait_for_function("(n) => document.querySelectorAll('[data-view=tree] [data-node]').length > n", arg=before)
     page.get_by_role("button", name="All methods", exact=True).last.click()
     expect(page.locator(".treegrid .card").first).to_be_visible()
+    last = page.locator(".treegrid .card button:visible", has_text="Maximise").last
+    last.click()
+    expect(page.locator(".treegrid .v-tools button", has_text="All methods")).to_be_focused()
+    top = page.locator(".treegrid").bounding_box()
+    assert top is not None and 0 <= top["y"] < 200
+    chosen = page.evaluate("draftscope.store.cursor")
+    page.keyboard.press("Escape")
+    expect(last).to_be_focused()
+    expect(last).to_be_in_viewport(ratio=1)
+    assert page.evaluate("draftscope.store.cursor") == chosen, "the grid first, the chosen token after it"
+    page.keyboard.press("Escape")
+    wait(page, "s.cursor === null")
 
 
 def test_shares_have_one_axis_and_name_their_denominators(visit: Any) -> None:

@@ -209,6 +209,25 @@ test("runs that this page no longer has are told, with their settings to run aga
   assert.equal(entries.length, 3);
 });
 
+test("Back closes a lesson that was opened beside the stage; its further steps are none of the history's", async () => {
+  const { store } = await page();
+  store.setOption("beside", "target_call~0");
+  await settled();
+  store.setOption("beside", "target_call~1");
+  await settled();
+  assert.equal(entries.length, 2);
+  await go(-1);
+  assert.equal(store.options.beside, "");
+  await go(1);
+  assert.equal(store.options.beside, "target_call~1");
+});
+
+test("a case that the server does not have is told in plain words", async () => {
+  const { session, said } = await page();
+  await session.openRecorded("plums");
+  assert.deepEqual(said, ["This link names a case that this server does not have. Choose one from the list."]);
+});
+
 test("of several steps back the last counts", async () => {
   const { store, session } = await page();
   await session.openRecorded("pears");

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstBelow } from "../../app/static/lanescroll.js";
+import { firstBelow, hiddenSides } from "../../app/static/lanescroll.js";
 
 test("the first of a growing row beyond a limit is found with few questions", () => {
   const row = [10, 10, 30, 30, 50];
@@ -17,4 +17,11 @@ test("the first of a growing row beyond a limit is found with few questions", ()
   );
   assert.ok(asked <= 18);
   assert.equal(firstBelow(0, at, 5), -1);
+});
+
+test("lanes fade at the sides where more of them are", () => {
+  assert.deepEqual(hiddenSides(0, 900, 900), []);
+  assert.deepEqual(hiddenSides(0, 900, 1200), ["right"]);
+  assert.deepEqual(hiddenSides(100, 900, 1200), ["left", "right"]);
+  assert.deepEqual(hiddenSides(299.6, 900, 1200), ["left"], "a fraction of a pixel hides nothing");
 });

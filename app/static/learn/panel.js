@@ -52,6 +52,12 @@ export function mount(element, store, lab) {
     if (option === "whatif") hear?.("whatif");
   });
   store.on("cursor", () => hear?.("cursor"));
+  element.closest("[data-room]")?.addEventListener("leave", (event) => {
+    const inside = element.contains(document.activeElement);
+    if (event.defaultPrevented || !store.options.beside || (store.cursor && !inside)) return;
+    event.preventDefault(); // Escape closes the lesson, elsewhere on the stage once no token is chosen
+    leave(store);
+  });
   draw();
 }
 
@@ -59,7 +65,7 @@ export function mount(element, store, lab) {
 const closer = (store) =>
   h(
     "button.plain",
-    { type: "button", "aria-label": "Close the lesson", onclick: () => store.setOption("beside", "") },
+    { type: "button", "aria-label": "Close the lesson", title: "Close (Esc)", onclick: () => leave(store) },
     icon("close"),
   );
 

@@ -14,7 +14,8 @@ const ROOM_OF = new Map([["many", "runs"]]); // lessons name a room by what it i
 
 /** Take a step of a lesson beside the stage. @param {string} lesson @param {number} at
  * @param {import("../types/wire.js").PageStep} step @param {Store} store @param {Lab} lab */
-export function take(lesson, at, step, store, lab) {
+export async function take(lesson, at, step, store, lab) {
+  if (store.status.recorded !== step.case) await lab.session.openRecorded(step.case); // with it one step for Back
   store.setOption("beside", `${lesson}~${at}`);
   return showStep(step, store, lab);
 }

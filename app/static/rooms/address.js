@@ -36,9 +36,10 @@ export function pairsOf(options) {
   return out;
 }
 
-/** Whether an address shows another room, or another page of one. @param {Omit<Shown, "room">} was
- * @param {Shown} now */
+/** Whether an address shows another room, another page of one, or a lesson that is opened or closed.
+ * @param {Omit<Shown, "room">} was @param {Shown} now */
 export function turned(was, now) {
+  if (Boolean(was.beside) !== Boolean(now.beside)) return true;
   if (now.room === "learn") return was.tab !== now.tab || was.name !== now.name;
   if (now.room === "papers") return was.name !== now.name;
   return now.room === "judge" && was.judge !== now.judge;

@@ -31,6 +31,9 @@ export function mount(element, store) {
   const dock = /** @type {HTMLElement} */ (element.closest(".details"));
   const main = /** @type {HTMLElement} */ (dock.parentElement);
   const timeline = document.querySelector(".dock");
+  const page = /** @type {HTMLElement} */ (main.closest("[data-lab]") ?? main);
+  /** How much of the window the timeline covers; where that is low, none (lab.css). */
+  const covered = () => Number.parseFloat(getComputedStyle(main).getPropertyValue("--timeline")) || 0;
   const wide = () => main.clientWidth >= 1180;
   const sizes = { right: read("right"), bottom: read("bottom") };
   const grip = h("div.grip", { role: "separator", tabindex: "0" });
@@ -89,7 +92,7 @@ export function mount(element, store) {
       .find(Boolean)
       ?.getBoundingClientRect();
     if (!store.cursor || !spot?.height || beside) return; // a lesson scrolls by itself
-    const free = innerHeight - (timeline?.clientHeight ?? 0) - (at === "bottom" ? dock.offsetHeight : 0);
+    const free = innerHeight - covered() - (at === "bottom" ? dock.offsetHeight : 0);
     const pane = main.querySelector(`[data-stage="${stage}"]`)?.getBoundingClientRect();
     const away =
       at === "bottom"
@@ -145,7 +148,7 @@ export function mount(element, store) {
   );
   new ResizeObserver(draw).observe(main);
   if (timeline)
-    new ResizeObserver(() => main.style.setProperty("--timeline", `${timeline.clientHeight}px`)).observe(timeline);
+    new ResizeObserver(() => page.style.setProperty("--timeline", `${timeline.clientHeight}px`)).observe(timeline);
   draw();
 }
 

@@ -96,6 +96,8 @@ export function mount(element, store, lab) {
   const cards = new Map();
   /** @type {string|null} */
   let big = null;
+  /** Where one is taken once the grid, or the tree that was asked for, is drawn. @type {(() => void) | null} */
+  let arrive = null;
 
   const active = () => store.options.stage === "trees";
 
@@ -127,7 +129,13 @@ export function mount(element, store, lab) {
     for (const step of steps) step.hidden = big !== null;
     grid.hidden = big !== null;
     if (single) single.hidden = big === null;
-    if (big !== null) return;
+    if (big === null) fillAll(at);
+    arrive?.();
+    arrive = null;
+  }
+
+  /** @param {Selection & {pos: number}} at */
+  function fillAll(at) {
     for (const [lane, card] of cards)
       if (!store.runs.has(lane)) {
         card.element.remove();
@@ -275,6 +283,8 @@ export function mount(element, store, lab) {
 
   function maximise(/** @type {string|null} */ lane) {
     const at = place();
+    const left = cards.get(big ?? "");
+    arrive = lane ? toTree : left ? () => toCard(left) : null;
     big = lane;
     if (lane) {
       const card = cards.get(lane);
@@ -283,6 +293,24 @@ export function mount(element, store, lab) {
     }
     later();
   }
+
+  /** The tree from its top, with the way back in focus. */
+  function toTree() {
+    element.scrollIntoView({ block: "start" });
+    back.focus({ preventScroll: true });
+  }
+
+  /** Back at the card of the tree that was left. @param {Card} card */
+  function toCard(card) {
+    card.element.scrollIntoView({ block: "center" });
+    (card.grow.hidden ? card.box : card.grow).focus({ preventScroll: true });
+  }
+
+  element.closest("[data-room]")?.addEventListener("leave", (event) => {
+    if (event.defaultPrevented || big === null || !active()) return;
+    event.preventDefault(); // Escape goes back to the grid first
+    maximise(null);
+  });
 
   const later = () => store.frame("treegrid", draw);
   for (const topic of /** @type {const} */ (["runs", "cursor", "time", "options"])) store.on(topic, later);
