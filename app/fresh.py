@@ -19,7 +19,7 @@ from engine.tasks import FAMILIES, SOURCED, get_task, stream
 
 OWN = "assets/"  # models in this repository
 MOST_SEED = 2**31 - 1
-WORD, QUOTED = re.compile(r"[^\W\d_]+"), re.compile(r"""'[^'\n]*'|"[^"\n]*\"""")  # intro.js has the same
+WORD, QUOTED = re.compile(r"[^\W\d_]+"), re.compile(r"""'[^'\n]*'|"[^"\n]*\"""")
 STEADY, MOST = 1000, 6000  # problems without a new word after which all are known, and problems read at most
 
 
@@ -34,13 +34,17 @@ def taught(models: Iterable[str]) -> list[str]:
     return [name for name in models if name in own]
 
 
+def words_in(prompt: str) -> set[str]:
+    """The words of a prompt, in small letters, but for what stands in quotes; the page's `wordsIn` finds the same."""
+    return set(WORD.findall(QUOTED.sub("", prompt.lower())))
+
+
 @cache
 def words(family: str) -> list[str]:
-    """The words of a family's prompts, in small letters, but for what stands in quotes: of a prompt with others the
-    embedded models know nothing."""
+    """The words of a family's prompts: of a prompt with others the embedded models know nothing."""
     found, last = set[str](), 0
     for number, one in enumerate(islice(stream(family, "train", 0), MOST)):
-        new = set(WORD.findall(QUOTED.sub("", one.prompt.lower()))) - found
+        new = words_in(one.prompt) - found
         found |= new
         last = number if new else last
         if number - last >= STEADY:

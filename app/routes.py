@@ -1,6 +1,5 @@
 """Plain HTTP beside Gradio: static files, the catalogue, recorded and uploaded traces, health, security headers."""
 
-import threading
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -88,7 +87,6 @@ def app_kwargs(
     service: Service, preset_catalogue: PresetCatalogue, sentence: Sentence | None, host: str | None = None
 ) -> dict[str, Any]:
     """What `Blocks.launch` hands to its server, which listens on `host`."""
-    threading.Thread(target=fresh.kinds, daemon=True).start()  # half a second that no page should wait for
     rules = Rules.of(host, service.limits.max_upload_bytes)
     middleware = [Middleware(Headers), Middleware(Guard, rules=rules)]
     return {

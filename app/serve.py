@@ -1,6 +1,7 @@
 """Start the server with everything that Gradio leaves open closed."""
 
 import os
+import threading
 from typing import Any
 
 import gradio as gr
@@ -8,7 +9,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app import listened, scratch
+from app import fresh, listened, scratch
 from app.answers import Json
 from app.build import build
 from app.calls import Calls, Signatures
@@ -32,6 +33,7 @@ def launch(
     **more: Any,
 ) -> gr.Blocks:
     """Build the page and serve it; `more` goes to `Blocks.launch`."""
+    threading.Thread(target=fresh.kinds, daemon=True).start()  # half a second that no page should wait for
     os.environ["GRADIO_TEMP_DIR"] = str(scratch.fresh("gradio"))
     demo = build(service, preset_catalogue, sentence)
     served = app_kwargs(service, preset_catalogue, sentence, host or os.environ.get("GRADIO_SERVER_NAME"))

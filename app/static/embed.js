@@ -2,6 +2,8 @@
 // Parts of the page that an address leaves out, so that a website or slides can show one view:
 // ?views=score&chrome=none, or ?chrome=verdict~time to keep some parts.
 
+import { viewName } from "./stage/views.js";
+
 /** The parts by the names that an address uses, and where they are. @type {Readonly<Record<string, string>>} */
 export const PARTS = {
   top: "header.top",
@@ -15,7 +17,6 @@ export const PARTS = {
   foot: ".foot",
   time: ".dock",
 };
-const STAGE = ["text", "score", "trees", "shares"];
 
 /**
  * What an address asks for.
@@ -24,7 +25,7 @@ const STAGE = ["text", "score", "trees", "shares"];
  */
 export function embedIn(query) {
   const kept = query.get("chrome")?.split("~");
-  const views = (query.get("views") ?? "").split("~").filter((name) => STAGE.includes(name));
+  const views = (query.get("views") ?? "").split("~").filter(viewName);
   return { gone: kept ? Object.keys(PARTS).filter((name) => !kept.includes(name)) : [], views };
 }
 

@@ -170,8 +170,7 @@ def options(
         head = runs[0].head
         if head.shape == "chain" and not found[-1].once and (most := fixed(head.knobs, "gamma")) > 1:
             lengths = range(1, most)
-            way = again or _unknown if head.drafter in free else None
-            found += [_computed(pairs, length, costs, way) for length in lengths]
+            found += [_computed(pairs, length, costs, head.drafter in free, again) for length in lengths]
     return found
 
 
@@ -197,35 +196,31 @@ def _measured(pairs: Sequence[tuple[Trace, Trace]]) -> Option:
     return Option(head.method, head.title, head.knobs, each, _tau(steps), tuple(steps), levels, once=once)
 
 
-def _computed(pairs: Sequence[tuple[Trace, Trace]], length: int, costs: Curve, again: Again | None) -> Option:
+def _computed(
+    pairs: Sequence[tuple[Trace, Trace]], length: int, costs: Curve, free: bool, again: Again | None
+) -> Option:
     """The same with shorter drafts; times by the group's own means, calls by the curve scaled to the group's calls."""
     head, probed = pairs[0][0].head, int(pairs[0][0].head.knobs["gamma"])
     rounds = [event for trace, _ in pairs for event in trace.rounds]
     drafting = [event for event in rounds if event.drafted]
-    step = ratio(sum(e.draft_ms for e in drafting), len(drafting) if again else sum(e.drafted for e in drafting)) or 0.0
+    step = ratio(sum(e.draft_ms for e in drafting), len(drafting) if free else sum(e.drafted for e in drafting)) or 0.0
     idle = ratio(sum(e.draft_ms for e in rounds if not e.drafted), len(rounds) - len(drafting)) or 0.0
     scale = ratio(sum(e.verify_ms for e in rounds), sum(costs.at(e.fed) for e in rounds)) or 1.0
     other = ratio(sum(e.other_ms for e in rounds), len(rounds)) or 0.0
 
     def ms(drafted: int) -> float:
-        draft = idle if not drafted else step if again else step * drafted
+        draft = idle if not drafted else step if free else step * drafted
         return draft + scale * costs.at(drafted + 1) + other
 
     each, steps = list[Sums](), list[Step]()
     for trace, base in pairs:
         own = _steps(trace)
-        if again is None:
-            found = list(recast(own, length, trace.head.max_new_tokens))
-        else:
-            found = list(again(trace, length) or cut(own, length))
+        gone = again(trace, length) if free and again else None
+        found = list(gone or (cut(own, length) if free else recast(own, length, trace.head.max_new_tokens)))
         steps += found
         each.append((float(len(trace.tokens)), sum(ms(drafted) for drafted, _, _ in found), *_spent(base)))
     knobs = {**head.knobs, "gamma": length}
     return Option(head.method, head.title, knobs, tuple(each), _tau(steps), tuple(steps), length, probed)
-
-
-def _unknown(trace: Trace, length: int) -> None:
-    """Nobody goes through a look-up's rounds again."""
 
 
 def _steps(trace: Trace) -> list[Step]:

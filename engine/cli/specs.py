@@ -7,6 +7,7 @@ from engine.cli.options import knobs
 from engine.errors import ConfigError, LabError
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.rules import RULES
 
 Spec = tuple[str, dict[str, str]]  # a method and its knobs
 
@@ -56,8 +57,9 @@ def once(specs: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
     for name, given in specs:
         card = get_card(name)
         known = card.resolve(given)
-        if card.threshold is not None:  # a pair may bring defaults of its own, for what is not given
-            known = {knob: known[knob] for knob in given}
+        if card.threshold is not None:  # a pair may bring defaults of its own, for what is not given of the rule
+            of_rule = {knob.name for knob in RULES[card.rule].KNOBS}
+            known = {knob: value for knob, value in known.items() if knob in given or knob not in of_rule}
         as_typed, key = label((name, dict(given))), repr((name, sorted(known.items())))
         before = seen.get(key)
         seen[key] = as_typed

@@ -172,3 +172,8 @@ test("a band says loudly that nothing was drafted, a baseline does not", () => {
   const baseline = { ...silent, card: { ...silent.card, family: "baseline" } };
   assert.equal(figuresOf({ ...store, stats: store.stats }, baseline, null, null).silent, "");
 });
+
+test("a band says that its run was stopped or failed, and of one that ended nothing", () => {
+  const told = (reason) => figuresOf(store, { ...run, end: { ...run.end, reason } }, null, null).failed;
+  assert.deepEqual(["eos", "limit", "stopped", "error"].map(told), ["", "", "stopped", "failed"]);
+});

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { atThreshold } from "../../app/static/judgement.js";
 import { agreement } from "../../app/static/kappa.js";
 import { byPosition, calibration, incomparable, summary, tcrOf, wilson } from "../../app/static/numbers.js";
+import { wordsIn } from "../../app/static/run/intro.js";
 import { divergenceOf, statsOf } from "../../app/static/run.js";
 import { alike, recordedRun, vectorsOf } from "./recorded.js";
 
@@ -70,6 +71,11 @@ test("a threshold does what the engine says", () => {
     same(found.keptUnimportant, kept_unimportant, `others at ${threshold}`);
     same(1 - found.kept / found.n, refused, `rejected at ${threshold}`);
   }
+});
+
+test("words of a prompt are those that the server finds", () => {
+  for (const { prompt, words } of vectorsOf("words").cases)
+    assert.deepEqual(new Set(wordsIn(prompt)), new Set(words), prompt);
 });
 
 test("agreement of reviewers is scikit-learn's", () => {

@@ -22,12 +22,19 @@ export function isOutside(catalogue, { models, prompt }) {
 const kindOf = (catalogue, models, text) =>
   kindsOf(catalogue, models).find(({ opening, cue }) => text.startsWith(opening) && text.endsWith(cue));
 
-/** Words of a prompt that none of its kind has; app/fresh.py has the same.
- * @param {import("../types/wire.js").Kind} kind @param {string} text */
-function strange({ words }, text) {
-  const own = text.toLowerCase().replace(/'[^'\n]*'|"[^"\n]*"/g, "");
-  return [...new Set(own.match(/\p{L}+/gu) ?? [])].filter((word) => !words.includes(word));
-}
+/** The words of a prompt, in small letters, but for what stands in quotes: those of app/fresh.py (tests/vectors).
+ * @param {string} prompt */
+export const wordsIn = (prompt) => [
+  ...new Set(
+    prompt
+      .toLowerCase()
+      .replace(/'[^'\n]*'|"[^"\n]*"/g, "")
+      .match(/\p{L}+/gu) ?? [],
+  ),
+];
+
+/** Words of a prompt that none of its kind has. @param {import("../types/wire.js").Kind} kind @param {string} text */
+const strange = ({ words }, text) => wordsIn(text).filter((word) => !words.includes(word));
 
 const NOISE =
   "It may run, but it is outside of what these models know: read the text as noise, the figures as they are.";

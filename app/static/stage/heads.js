@@ -81,9 +81,10 @@ export function updateHead(item, { place, name, figures, labels, words, nones, n
   const speed = again?.speedup ? times(again.speedup.median) : ratio ? `${fmt(ratio, 2)}×` : `${fmt(perSecond, 3)}/s`;
   const folded = place.folded && !narrow;
   const [n, ...what] = called.replace("target ", "").split(" ");
-  const said = failed || (folded && silent ? "drafted nothing" : guarantee);
+  const cut = failed === CUT.stopped && !folded ? `${guarantee}, ${failed}` : failed;
+  const said = cut || (folded && silent ? "drafted nothing" : guarantee);
   item.kind.textContent = folded && answer ? `${answer.sign} ${said}` : said;
-  item.kind.classList.toggle("loud", Boolean(failed || (folded && silent)));
+  item.kind.classList.toggle("loud", failed === CUT.error || Boolean(folded && silent && !failed));
   item.lines.replaceChildren(
     ...(folded
       ? [item.kind, h("b", { text: String(calls) }), h("b", { text: fmt(tau, 3) }), h("b", { text: speed })]

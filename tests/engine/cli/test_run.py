@@ -135,6 +135,7 @@ def test_knobs_of_one_method_stand_there_or_in_set(pair: list[str], tmp_path: Pa
         ("sd,sd:gamma=5", "'sd:gamma=5' is named twice, the first time as 'sd'"),
         ("sd:gamma=3,sd:gamma=3.0", "'sd:gamma=3.0' is named twice, the first time as 'sd:gamma=3'"),
         ("easd:gamma=3,easd:gamma=3.0", "is named twice"),
+        ("easd,easd:gamma=5", "is named twice"),
         ("easd,easd:tau_entropy=1.0", ""),  # a pair may have another tau of its own
         ("sd,sd:gamma=6", ""),
     ],
