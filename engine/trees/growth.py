@@ -7,11 +7,13 @@ vocabulary.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -79,6 +81,23 @@ def check_size(knobs: Mapping[str, KnobValue], context: int, only_chains: bool =
     return total, depth, 1 if only_chains else width
 
 
+def likeliest(logits_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Log-probabilities and ids [R, k] of each row's k likeliest, the likeliest first; logits are finite.
+
+    Of a row of fewer than 64 k columns torch's `topk` sorts all it may need, which takes longer than to look once at
+    a row that is filled up to so many.
+    """
+    logp = wide(logits_RV).log_softmax(-1)
+    V = logp.shape[-1]
+    if k == 1:
+        ids = logp.argmax(-1, keepdim=True)
+        return logp.gather(-1, ids), ids
+    if V < 64 * k <= 2 * V and logp.device.type == "cpu":
+        logp = F.pad(logp, (0, 64 * k - V), value=-torch.inf)
+    top = logp.topk(min(k, V), dim=-1)
+    return top.values, top.indices
+
+
 class Growth:
     """All candidates of a round, on the drafter's device. Ids count through the levels, so parents come first.
 
@@ -130,9 +149,7 @@ class Growth:
 
     def add(self, logits_RV: Tensor) -> None:
         """One more level: the best children of every frontier row, and of all these the next frontier."""
-        x, alone = wide(logits_RV), self.width == 1
-        ids = x.argmax(-1, keepdim=True) if alone else x.topk(min(self.width, x.shape[-1]), dim=-1).indices
-        values = x.log_softmax(-1).gather(-1, ids)
+        values, ids = likeliest(logits_RV, self.width)
         believed = values if self.trust is None else self.trust.of(values)
         scores = (believed + self.best.unsqueeze(1)).flatten()
         self.starts.append(self.count)
@@ -142,7 +159,7 @@ class Growth:
         self.values.append(values)
         self.count += scores.shape[0]
         self._fresh = None
-        if alone:
+        if self.width == 1:
             self.picks.append(self._only)
             self.best = scores
             return
@@ -185,21 +202,30 @@ class Growth:
         kept = [torch.cat([*self.kept_rows.values()])] if self.kept_rows else []
         own = [torch.cat([values.flatten() for values in self.values])] if self.trust else []
         scores, tokens, picks, *few = arrays(torch.cat(self.scores), self.tokens, torch.cat(self.picks), *kept, *own)
-        said = few.pop() if own else None
-        parents, rows = np.empty((2, self.count), dtype=np.int64)
-        frontier, first, chosen, known = np.full(1, -1), 0, 0, 0
-        for level, (start, values) in enumerate(zip(self.starts, self.values, strict=True)):
-            (R, k), end = values.shape, start + values.numel()
-            if level in self.kept_rows:
-                frontier, known = frontier[few[0][known : known + R]], known + R
-            parents[start:end] = frontier.repeat(k)
-            rows[start:end] = np.arange(first, first + R).repeat(k)
-            if said is not None and level:
+        said = few.pop() if own else scores
+        picked = [len(picks) for picks in self.picks]
+        taken = np.concatenate(([-1], picks + np.repeat(self.starts, picked)))  # ids of every frontier, the root first
+        if kept:
+            taken = taken[self._asked(picked, few[0])]
+        rows = np.arange(self.count) // self.values[0].shape[1]  # those of all levels' logits, one after the other
+        parents = taken[rows]
+        if own:
+            for start, end in pairwise([*self.starts[1:], self.count]):
                 said[start:end] += said[parents[start:end]]
-            picked = len(self.picks[level])
-            frontier, first, chosen = start + picks[chosen : chosen + picked], first + R, chosen + picked
-        order = np.argsort(-scores, kind="stable")
-        return Candidates(tokens, parents, scores if said is None else said, rows, order, scores)
+        return Candidates(tokens, parents, said, rows, np.argsort(-scores, kind="stable"), scores)
+
+    def _asked(self, picked: Sequence[int], kept: Ints) -> Ints:
+        """Of all frontiers, one after the other, the places that had children: `kept` has those of the levels that
+        keep some."""
+        places, before, known = list[Ints](), 0, 0
+        for level, n in enumerate([1, *picked[:-1]]):
+            some = np.arange(n)
+            if level in self.kept_rows:
+                size = len(self.kept_rows[level])
+                some, known = kept[known : known + size], known + size
+            places.append(before + some)
+            before += n
+        return np.concatenate(places)
 
     def draft(
         self,

@@ -2,12 +2,13 @@
 
 import itertools
 import math
+import random
 
 import pytest
 import torch
 
 from engine.strata.metapath import meta_path
-from engine.trees.growth import Growth, Trust
+from engine.trees.growth import Growth, Trust, likeliest
 
 CPU = torch.device("cpu")
 
@@ -97,6 +98,42 @@ def test_left_out_branches_and_their_distributions() -> None:
     assert draft.logits is not None and torch.equal(draft.logits[draft.group[2]], distributions[(second,)])
     phi, path = meta_path(grown, 2)
     assert path[0] == second and phi > 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_parents_and_rows_where_levels_keep_some_of_their_frontier(seed: int) -> None:
+    """Any rows of any level, in any order: each candidate hangs where it was taken, and its logits are its parent's."""
+    rng, distributions = random.Random(seed), table(4, 5, seed)
+    grown, frontier = Growth(3, CPU), [()]
+    want = dict[tuple[int, ...], tuple[int, ...]]()
+    for level in range(4):
+        if rng.random() < 0.6:
+            rows = rng.sample(range(len(frontier)), rng.randint(1, len(frontier)))
+            grown.keep(torch.tensor(rows))
+            frontier = [frontier[row] for row in rows]
+        grown.add(torch.stack([distributions[path] for path in frontier]))
+        taken = grown.ids[level].tolist()
+        want |= {(*path, token): path for i, path in enumerate(frontier) for token in taken[3 * i : 3 * i + 3]}
+        places = zip(grown.rows.tolist(), grown.fresh.tolist(), strict=True)
+        frontier = [(*frontier[row], token) for row, token in places]
+    draft = grown.draft(grown.count, full=True)
+    paths = [tuple(draft.path_tokens(i)) for i in range(len(draft))]
+    assert dict(zip(paths, (path[:-1] for path in paths), strict=True)) == want
+    assert draft.logits is not None
+    for path, group in zip(paths, draft.group, strict=True):
+        assert torch.equal(draft.logits[group], distributions[path[:-1]])
+
+
+@pytest.mark.parametrize(("V", "k"), [(448, 10), (639, 10), (640, 10), (70, 2), (33, 1), (5, 9), (64, 2), (50, 2)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_the_likeliest_of_rows_that_are_filled_up_and_of_others(V: int, k: int, dtype: torch.dtype) -> None:
+    rng = torch.Generator().manual_seed(V)
+    logits = torch.stack([torch.randperm(V, generator=rng) for _ in range(7)]).to(dtype) / 8
+    values, ids = likeliest(logits, k)
+    logp = (logits if dtype == torch.float64 else logits.float()).log_softmax(-1)
+    assert ids.shape == values.shape == (7, min(k, V)) and int(ids.max()) < V
+    assert torch.equal(values, logp.gather(-1, ids))
+    assert torch.equal(values, logp.sort(-1, descending=True).values[:, :k])
 
 
 def test_any_part_of_the_frontier_may_go_on() -> None:
