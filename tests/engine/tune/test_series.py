@@ -1,7 +1,9 @@
 """Series of trajectories: rows, resuming, replay, texts, and the time that lookups take."""
 
 import json
+import time
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
@@ -14,7 +16,7 @@ from engine.tasks.marking import marking
 from engine.tune.replay import replay
 from engine.tune.rows import Rows, read_rows, row_of
 from engine.tune.series import Plan, contenders, run_series
-from engine.tune.speed import measure
+from engine.tune.speed import LOOKUPS, measure
 from engine.tune.texts import encode, of_file, of_task
 
 
@@ -206,6 +208,15 @@ def test_texts_with_marks_and_other_separators(tmp_path):
 def test_lookups_take_a_millisecond_at_most(lab):
     for cost in measure(lab, 10_000, 100):
         assert cost.both < 1.0, cost
+
+
+def test_the_cost_of_a_lookup_is_that_of_its_own_thread(lab, monkeypatch):
+    """Torch's other threads spin while they wait, which a clock of the whole process counts."""
+    ticks = count()
+    monkeypatch.setattr(time, "thread_time", lambda: next(ticks) / 1e3)
+    costs = list(measure(lab, 60, 5))
+    assert [cost.method for cost in costs] == list(LOOKUPS)
+    assert all((cost.draft, cost.update, cost.both, cost.worst) == pytest.approx((1, 1, 2, 2)) for cost in costs)
 
 
 def test_processes_share_a_file_of_rows(tmp_path):
