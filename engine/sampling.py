@@ -50,11 +50,11 @@ def wide(x: Tensor) -> Tensor:
 
 
 def first_argmax(x_MV: Tensor) -> Tensor:
-    """Index of the first maximum of each row [M]. On a CPU argmax returns the first, and numpy's is ten times as fast
-    as torch's; CUDA promises nothing, so ask."""
+    """Index of the first maximum of each row [M], or of one row. On a CPU argmax returns the first, and numpy's is
+    ten times as fast as torch's; CUDA promises nothing, so ask."""
     if x_MV.device.type == "cpu":
         known = x_MV.dtype in (torch.float32, torch.float64)
-        return torch.from_numpy(x_MV.detach().numpy().argmax(-1)) if known else x_MV.argmax(dim=-1)
+        return torch.as_tensor(x_MV.detach().numpy().argmax(-1)) if known else x_MV.argmax(dim=-1)
     V = x_MV.shape[-1]
     place = torch.arange(V, 0, -1, device=x_MV.device)
     return ((x_MV == x_MV.amax(dim=-1, keepdim=True)) * place).argmax(dim=-1)

@@ -111,6 +111,7 @@ def test_the_first_maximum_wins() -> None:
     assert first_argmax(x).tolist() == [1, 0, 1]
     wide_row = torch.zeros(1, 10_000)
     assert first_argmax(wide_row).item() == 0
+    assert first_argmax(x[0]).item() == 1 and first_argmax(x.bfloat16()).tolist() == [1, 0, 1]
 
 
 def check_pick() -> None:

@@ -51,9 +51,9 @@ FAULTS: list[tuple[Fault, Check]] = [
     (
         Fault(
             "scores that are no log-probabilities",
-            "engine.trees.growth:Growth.add",
-            "x.log_softmax(-1).gather",
-            "x.gather",
+            "engine.trees.growth:likeliest",
+            ".log_softmax(-1)",
+            "",
         ),
         expansion,
     ),
@@ -88,8 +88,8 @@ FAULTS: list[tuple[Fault, Check]] = [
         Fault(
             "children under the wrong parent",
             "engine.trees.growth:Growth._fetched",
-            "frontier.repeat(k)",
-            "np.tile(frontier, k)",
+            "taken[rows]",
+            "taken[np.maximum(rows - 1, 0)]",
         ),
         expansion,
     ),
