@@ -16,11 +16,10 @@ from torch import Tensor
 
 from engine.heads.block import Spec, rope
 from engine.model.products import Product
-from engine.model.single import Block, Row, Turn, small
+from engine.model.single import TABLE, Block, Row, Turn, small
 from engine.model.weights import interleave, transposed
 from engine.sampling import NARROW
 
-TABLE = 1 << 26  # most bytes of a table of what each token brings
 FOLDING = (torch.float32, torch.float64)  # types wide enough to multiply a norm's weights into a product
 
 

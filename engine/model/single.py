@@ -27,6 +27,7 @@ from engine.model.products import Product
 from engine.model.weights import Layer, Mlp
 
 MOST = 1 << 21  # elements of all matrices of a network, 8 MB in fp32
+TABLE = 1 << 26  # most bytes of a table of what each token brings to the first product
 Row = NDArray[np.float32]
 Turn = NDArray[np.complex64]
 ONE = np.float32(1)
@@ -122,16 +123,28 @@ class Single:
         norm times sqrt(D), `eps` is that of all norms times D."""
         self.embedding, self.norm, self.lm_head = embedding_VD.numpy(), norm_D.numpy(), lm_head.single
         self.blocks, self.eps = [(qkv.single, block) for qkv, block in blocks], eps
+        self.spoken = _spoken(self.embedding, self.blocks[0][0], eps)  # [V, O], where it is small
 
     def run(self, token: int, at: int, caches: Sequence[Row], turn: Turn) -> Rows:
         """`LeanDecoder.run` of one token in slot `at`, which is also its position when nothing branches. `caches` are
         the keys and values of the blocks [S, 2K, C], `turn` is the rotation of its position [1, C / 2]."""
         x = self.embedding[token]
         with quiet():
+            known = None if self.spoken is None else self.spoken[token].copy()  # a block turns it in place
             for (qkv, block), kv in zip(self.blocks, caches, strict=True):
-                x = block(x, normed(x, self.eps).dot(qkv), kv, at, turn)
+                x = block(x, normed(x, self.eps).dot(qkv) if known is None else known, kv, at, turn)
+                known = None
             last = normed(x, self.eps) * self.norm
             return Rows(tensor(last.dot(self.lm_head)), tensor(last), None)
+
+
+def _spoken(embedding_VD: Row, qkv_DO: Row, eps: float) -> Row | None:
+    """What each token brings to the projection of the first block [V, O]; None where that is a large table."""
+    if len(embedding_VD) * qkv_DO.shape[1] * qkv_DO.itemsize > TABLE:
+        return None
+    lengths = np.sqrt(np.einsum("vd,vd->v", embedding_VD, embedding_VD) + np.float32(eps))
+    rows: Row = (embedding_VD / lengths[:, None]) @ qkv_DO
+    return rows
 
 
 def tensor(row_D: Row) -> Tensor:

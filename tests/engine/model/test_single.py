@@ -67,6 +67,22 @@ def test_rows_are_those_of_torch_however_they_take_turns(
     torch.testing.assert_close(cache.kv[0][:, :10], wanted[2].kv[0][:, :10], atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("most", [single.TABLE, 0])
+def test_what_a_token_brings_is_known_or_made_and_is_the_same_when_it_comes_again(
+    zoo: Zoo, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lean = decoder(zoo.model())
+    monkeypatch.setattr(single, "TABLE", most)
+    monkeypatch.delitem(lean.__dict__, "single", raising=False)
+    assert isinstance(lean.single, Single) and (lean.single.spoken is not None) == bool(most)
+    monkeypatch.setitem(globals(), "IDS", [5, 9, 5, 5, 33, 9, 5, 9, 9, 33])
+    logits, last, _ = passes(lean, [1] * 10)
+    without(lean, monkeypatch)
+    wanted = passes(lean, [10])
+    torch.testing.assert_close(logits, wanted[0], atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(last, wanted[1], atol=1e-4, rtol=1e-4)
+
+
 @torch.inference_mode()
 def test_a_moved_branch_is_read_where_it_was_moved(zoo: Zoo) -> None:
     lean = decoder(zoo.model())
