@@ -7,7 +7,7 @@ heads, K key-value heads, C channels a head, S slots.
 """
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import torch
@@ -20,6 +20,7 @@ from engine.model.single import TABLE, Block, Row, Turn, small
 from engine.model.weights import interleave, transposed
 from engine.sampling import NARROW
 
+STEP = 256  # positions that a table of rotations is rounded up to
 FOLDING = (torch.float32, torch.float64)  # types wide enough to multiply a norm's weights into a product
 
 
@@ -247,7 +248,8 @@ class Turns:
     def __init__(self, spec: Spec, slots: int, like: Tensor) -> None:
         self.spec, self._like = spec, like.new_empty(0)
         self._complex = like.dtype in FOLDING and like.device.type not in NARROW
-        self._known = min(slots, spec.context) if spec.dynamic > 1 else slots
+        whole = -(-slots // STEP) * STEP  # so that runs of about one length share a table
+        self._known = min(slots, spec.context) if spec.dynamic > 1 else whole
         self._table = self._made(0, self._known)
 
     @property
@@ -257,10 +259,7 @@ class Turns:
 
     def _made(self, first: int, end: int) -> tuple[Tensor, ...]:
         """Rotations of the last rows of a text of `end`: complex, or cosines and sines."""
-        wide = self._like if self._like.dtype in FOLDING else self._like.float()
-        half, (cos, sin) = self.spec.channels // 2, rope(self.spec, end, wide, first)
-        cos, sin = cos[:, None, :half].contiguous(), sin[:, None, half:].contiguous()  # each angle once
-        return (torch.complex(cos, sin),) if self._complex else (cos.to(self._like), sin.to(self._like))
+        return rotations(self.spec, first, end, self._like.dtype, self._like.device, self._complex)
 
     def __call__(self, x_THC: Tensor, where: slice | Tensor) -> None:
         """Turn queries and keys [T, heads, C] in place; pairs of channels lie side by side."""
@@ -274,6 +273,19 @@ class Turns:
             return
         (a, b), (cos, sin) = pairs.unbind(-1), turns
         pairs.copy_(torch.stack((a * cos - b * sin, b * cos + a * sin), -1))
+
+
+@lru_cache(maxsize=16)
+@torch.inference_mode(False)
+def rotations(
+    spec: Spec, first: int, end: int, dtype: torch.dtype, device: torch.device, as_complex: bool
+) -> tuple[Tensor, ...]:
+    """Rotations [end - first, 1, C / 2] of a text of `end` positions from the `first` on: complex, or cosines and sines.
+    Nobody writes to them."""
+    wide = torch.empty(0, dtype=dtype if dtype in FOLDING else torch.float32, device=device)
+    half, (cos, sin) = spec.channels // 2, rope(spec, end, wide, first)
+    cos, sin = cos[:, None, :half].contiguous(), sin[:, None, half:].contiguous()  # each angle once
+    return (torch.complex(cos, sin),) if as_complex else (cos.to(dtype), sin.to(dtype))
 
 
 def later(T: int, at: int, like: Tensor) -> Tensor:

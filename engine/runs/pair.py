@@ -241,8 +241,8 @@ class Pair:
                 f"The prompt has {len(ids) - at} tokens, and the target reads at most {self.target.context}: "
                 "shorten it."
             )
-        if any(i >= self.vocab for i in ids):
-            raise ConfigError(f"The prompt holds token ids beyond the {self.vocab} that the pair has in common.")
+        if max(ids, default=0) >= (vocab := self.vocab):
+            raise ConfigError(f"The prompt holds token ids beyond the {vocab} that the pair has in common.")
 
     def kit(self, card: Card, config: RunConfig) -> Kit:
         """What the parts of one run may use."""
