@@ -43,6 +43,7 @@ from app.wire.catalogue import Catalogue, LoadingNow
 from engine import progress
 from engine.analysis import names
 from engine.analysis.reading import draft_tokens
+from engine.config import TRAJECTORY_TEMPERATURE
 from engine.errors import LabError, TraceError
 from engine.trace.store import Trace
 
@@ -166,6 +167,7 @@ def catalogue_json(service: Service, preset_catalogue: PresetCatalogue, models: 
             "upload": limits.max_upload_bytes,
             "nodes": limits.max_nodes,
         },
+        "trajectory_temperature": TRAJECTORY_TEMPERATURE,
         "closed": service.closed,
     }
 

@@ -3,7 +3,7 @@
 import math
 import numbers
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -185,6 +185,21 @@ def _whole(value: object) -> int | None:
         return None
 
 
+def token_ids(prompt: object) -> tuple[int, ...]:
+    """The ids of a prompt that is given as such, of whatever library.
+
+    Raises:
+        ConfigError: anything else.
+    """
+    refused = ConfigError(f"A prompt is a text or a list of token ids, not {shown(prompt)}.")
+    if not isinstance(prompt, Iterable) or isinstance(prompt, str | bytes | bytearray | Mapping):
+        raise refused
+    ids = [_whole(one) for one in prompt]
+    if None in ids:
+        raise refused
+    return tuple(one for one in ids if one is not None)
+
+
 def _real(value: object) -> float | None:
     """A number of whatever library; None of anything else, and of what no float can hold."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -252,9 +267,13 @@ class RunConfig:
             if value is None or not low <= value <= high:
                 raise ConfigError(f"{name} must be an integer{within(low, high)}, not {shown(getattr(self, name))}.")
             object.__setattr__(self, name, value)
+        if isinstance(self.stop, str) or not isinstance(self.stop, Iterable):
+            raise ConfigError(f"stop must be several texts, not {shown(self.stop)}.")
+        object.__setattr__(self, "stop", tuple(self.stop))
         if any(not isinstance(text, str) or not text for text in self.stop):
             raise ConfigError("A stop string is a text of at least one character.")
         if not isinstance(self.record, str) or self.record not in ("full", "light"):
             raise ConfigError(unknown("record mode", self.record, ("full", "light")))
+        object.__setattr__(self, "prompt_ids", token_ids(self.prompt_ids))
         if not self.prompt_ids:
             raise ConfigError("The prompt is empty: give some text, or at least one token id.")

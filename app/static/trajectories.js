@@ -177,7 +177,7 @@ function start(catalogue, recorded, prompt) {
   return {
     methods: methods.slice(0, SIDE_BY_SIDE),
     n: FIRST,
-    temperature: 0.6,
+    temperature: catalogue.trajectory_temperature,
     max_new_tokens: Math.min(160, catalogue.limits.tokens),
     seed: 0,
     prompt: example?.prompt ?? recorded.problems[0]?.prompt ?? prompt,

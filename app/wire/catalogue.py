@@ -99,6 +99,7 @@ class Catalogue(TypedDict):
     taught: list[str]  # those of the models that know these kinds of problem, and little else
     first: str  # the preset that the page opens with, empty when there is none
     limits: PageLimits
+    trajectory_temperature: float  # where several answers to one prompt are drawn, until another is asked for
     names: Annotated[list[dict[str, str]], Shape(list[Told])]  # what the numbers are called elsewhere
     closed: str  # why visitors cannot load models of their own here; empty where they can
 

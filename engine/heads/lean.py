@@ -280,8 +280,8 @@ class Turns:
 def rotations(
     spec: Spec, first: int, end: int, dtype: torch.dtype, device: torch.device, as_complex: bool
 ) -> tuple[Tensor, ...]:
-    """Rotations [end - first, 1, C / 2] of a text of `end` positions from the `first` on: complex, or cosines and sines.
-    Nobody writes to them."""
+    """Rotations [end - first, 1, C / 2] of a text of `end` positions from the `first` on, which nobody writes to:
+    complex, or cosines and sines."""
     wide = torch.empty(0, dtype=dtype if dtype in FOLDING else torch.float32, device=device)
     half, (cos, sin) = spec.channels // 2, rope(spec, end, wide, first)
     cos, sin = cos[:, None, :half].contiguous(), sin[:, None, half:].contiguous()  # each angle once

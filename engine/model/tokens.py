@@ -1,9 +1,10 @@
 """Tokenizer: text to ids and back, pieces that show what a single token is, and whether two models share ids."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any, cast
 
+from engine.config import token_ids
 from engine.errors import ConfigError
 from engine.model.seam import Seam
 
@@ -29,7 +30,7 @@ class Tokenizer:
             template, or a source that holds an opening.
         """
         if not isinstance(prompt, str):
-            ids = _ids(prompt)
+            ids = list(token_ids(prompt))
             bad = [i for i in ids if not 0 <= i < len(self.hf)]
             if bad:
                 raise ConfigError(f"Token ids must be from 0 to {len(self.hf) - 1}, the vocabulary, not {bad[0]}.")
@@ -156,20 +157,6 @@ class Tokenizer:
     @cached_property
     def _anchor(self) -> tuple[int, ...]:
         return tuple(self.hf("a", add_special_tokens=False)["input_ids"])
-
-
-def _ids(prompt: Sequence[int]) -> list[int]:
-    refused = ConfigError(f"A prompt is a text or a list of token ids, not {str(prompt)[:60]!r}.")
-    if isinstance(prompt, bytes | bytearray | Mapping):
-        raise refused
-    try:
-        given = list(prompt)
-        ids = [int(i) for i in given]
-    except (TypeError, ValueError):
-        raise refused from None
-    if any(isinstance(i, bool) or i != kept for i, kept in zip(given, ids, strict=True)):
-        raise refused
-    return ids
 
 
 @lru_cache(maxsize=1)

@@ -108,7 +108,12 @@ def test_sampling_settings_have_ranges(values: dict[str, object], says: str) -> 
         ({"record": "ful"}, "Did you mean 'full'"),
         ({"stop": ("",)}, "stop string"),
         ({"stop": (3,)}, "stop string"),
+        ({"stop": 5}, "stop must be several texts, not 5"),
+        ({"stop": "end"}, "stop must be several texts, not 'end'"),
         ({"prompt_ids": ()}, "empty"),
+        ({"prompt_ids": "text"}, "list of token ids, not 'text'"),
+        ({"prompt_ids": 7}, "list of token ids, not 7"),
+        ({"prompt_ids": (1, 2.5)}, "list of token ids"),
     ],
 )
 def test_runs_have_ranges(values: dict[str, object], says: str) -> None:
@@ -182,7 +187,8 @@ class Whole:
 
 
 def test_whole_numbers_of_other_libraries_are_whole_numbers() -> None:
-    config = RunConfig("sd", (1,), max_new_tokens=Whole(), seed=Whole(), sampling=Sampling(top_k=Whole()))  # type: ignore[arg-type]
+    config = RunConfig("sd", np.array([1, 2]), max_new_tokens=Whole(), seed=Whole(), sampling=Sampling(top_k=Whole()))  # type: ignore[arg-type]
+    assert config.prompt_ids == (1, 2) and all(type(one) is int for one in config.prompt_ids)
     assert (config.max_new_tokens, config.seed, config.sampling.top_k) == (4, 4, 4)
     assert all(type(value) is int for value in (config.max_new_tokens, config.seed, config.sampling.top_k))
 

@@ -8,10 +8,10 @@ import { gunzipSync } from "node:zlib";
 import { idle, idleWords } from "../../app/static/idle.js";
 import * as rules from "../../app/static/rules.js";
 import { createStore } from "../../app/static/store.js";
-import { knobsOf, linesOf, movable, replay } from "../../app/static/thresholds.js";
+import { knobsOf, linesOf, movable, overlapN, replay } from "../../app/static/thresholds.js";
 
 const here = (path) => new URL(`../../${path}`, import.meta.url);
-const { thresholds, cases } = JSON.parse(readFileSync(here("tests/vectors/thresholds.json"), "utf-8"));
+const { overlap_n, thresholds, cases } = JSON.parse(readFileSync(here("tests/vectors/thresholds.json"), "utf-8"));
 
 /** How many of the vectors an evaluator misses. */
 function missed(evaluator) {
@@ -42,6 +42,10 @@ const rounded = (terms) =>
 test("every recorded node is decided as in Python", () => {
   assert.ok(cases.length > 6);
   assert.equal(missed(rules), 0);
+});
+
+test("where a rule compares no overlap, it is of as many choices as in Python", () => {
+  assert.equal(overlapN(null), overlap_n);
 });
 
 test("a threshold that cannot fire is found where Python finds it", () => {

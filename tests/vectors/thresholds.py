@@ -17,6 +17,7 @@ from engine.analysis.replay import what_if
 from engine.files.places import PRESETS
 from engine.rules import RULES, THRESHOLDS
 from engine.threshold import (
+    OVERLAP_N,
     Absent,
     All,
     Any,
@@ -117,7 +118,7 @@ DECLARED = THRESHOLDS | {"grammar": GRAMMAR}
 def vectors() -> dict[str, AnyType]:
     """Every declaration, and what it says of recorded and made-up nodes under moved knobs."""
     declared = {rule: threshold.to_json() for rule, threshold in DECLARED.items()}
-    return {"thresholds": declared, "cases": [*_recorded(), *_made()]}
+    return {"overlap_n": OVERLAP_N, "thresholds": declared, "cases": [*_recorded(), *_made()]}
 
 
 def _recorded() -> Iterator[dict[str, AnyType]]:

@@ -179,6 +179,8 @@ export interface Catalogue {
   /** the preset that the page opens with, empty when there is none */
   readonly first: string;
   readonly limits: PageLimits;
+  /** where several answers to one prompt are drawn, until another is asked for */
+  readonly trajectory_temperature: number;
   /** what the numbers are called elsewhere */
   readonly names: readonly Told[];
   /** why visitors cannot load models of their own here; empty where they can */
