@@ -58,6 +58,29 @@ def test_a_lesson_opens_by_link_and_checks_a_selection(visit_cases):
     page.wait_for_function("location.search.includes('beside=entropy%7E0')")
 
 
+SEEN = """() => {
+  const spot = document.querySelector('.lane .sel')?.getClientRects()[0];
+  const over = spot && document.elementFromPoint(spot.left + spot.width / 2, spot.top + spot.height / 2);
+  return Boolean(over?.closest('.sel') || over?.querySelector('.sel'));
+}"""
+
+
+def test_show_me_brings_the_token_into_sight_and_done_leaves_the_focus_on_the_stage(visit_cases):
+    page = visit_cases("?trace=easd_helps&beside=entropy~1", viewport={"width": 1280, "height": 520})
+    expect(page.locator(".beside h3")).to_have_text("Three conditions")
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    assert not page.evaluate(SEEN)
+    page.get_by_role("button", name="Show me").click()
+    page.wait_for_function(SEEN)
+    sees(page, f"{S}.node({S}.cursor).state", "vetoed")
+    for step in (3, 4, 5):
+        page.get_by_role("button", name="Next", exact=True).click()
+        expect(page.locator(".beside header")).to_contain_text(f"{step} of 5")
+    page.get_by_role("button", name="Done", exact=True).click()
+    expect(page.locator(".beside")).to_be_hidden()
+    expect(page.locator("#stage")).to_be_focused()
+
+
 def test_a_prediction_comes_before_what_it_reveals(visit_cases):
     page = visit_cases("?beside=target_call~0&trace=first_look")
     task = page.locator(".beside .task")
