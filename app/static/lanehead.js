@@ -4,7 +4,7 @@
 import { ownNameOf } from "./columns.js";
 import { h, num, tell } from "./dom.js";
 import { percent } from "./draw.js";
-import { knobText } from "./lanetext.js";
+import { knobParts } from "./lanetext.js";
 import { answerOf } from "./run/answer.js";
 import { inPlace } from "./run/canvas.js";
 import { draftedNothing, guaranteeOf } from "./run/guarantee.js";
@@ -60,7 +60,7 @@ export class LaneHead {
     }));
     const tabindex = store.lanes[0] === run.key ? null : "-1"; // one tab stop a word, in the first lane
     this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
-    this.knobs = h("span", {}, knobText(run));
+    this.knobs = h("span");
     this.remarks = h("p.remarks", { hidden: true });
     /** What tells this lane from others besides its method. */
     this.whose = h("p.whose", { hidden: true });
@@ -104,7 +104,8 @@ export class LaneHead {
 
   /** What the run's head tells: its knobs, what it promises with them, and what is otherwise with its models. */
   settings() {
-    this.knobs.textContent = knobText(this.run);
+    const knobs = knobParts(this.run).map(({ text, help }) => h("span", { title: help || null }, text));
+    this.knobs.replaceChildren(...knobs.flatMap((knob, i) => (i ? [" · ", knob] : [knob])));
     const remarks = remarksOf(this.run.head);
     this.remarks.hidden = !remarks.length;
     this.remarks.textContent = remarks.join(" ");

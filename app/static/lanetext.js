@@ -5,24 +5,25 @@
 
 const BARE = ["", "share", "probability"]; // units that are clear from the number
 
-/** The knobs of a run that are worth naming; one that was calibrated for its models says so where it is set otherwise.
- * @param {Run} run */
-export function knobText(run) {
+const FEW = 4; // knobs that a lane names, besides those that were set otherwise than they usually are
+
+/** The knobs of a run that are worth naming, those first that were set by hand, and what each is about; one that was
+ * calibrated for its models says so where it is set otherwise. @param {Run} run
+ * @returns {{text: string, help: string}[]} */
+export function knobParts(run) {
   const { trajectory } = run.head?.extras ?? {};
-  const which = typeof trajectory === "number" ? [`trajectory ${trajectory + 1}`] : [];
+  const which = typeof trajectory === "number" ? [{ text: `trajectory ${trajectory + 1}`, help: "" }] : [];
   const knobs = new Map((run.card.knobs ?? []).map((knob) => [knob.name, knob]));
-  const given = Object.entries(run.head?.knobs ?? {}).filter(([name, value]) => {
+  const given = Object.entries(run.head?.knobs ?? {});
+  const byHand = given.filter(([name, value]) => (knobs.get(name)?.default ?? value) !== value);
+  const usual = given.filter((one) => !byHand.includes(one) && !knobs.get(one[0])?.advanced);
+  const parts = [...byHand, ...usual.slice(0, Math.max(0, FEW - byHand.length))].map(([name, value]) => {
     const knob = knobs.get(name);
-    return !knob?.advanced || knob.default !== value;
+    const other = knob?.calibrated && knob.default !== value ? ` (by hand; calibrated: ${knob.default})` : "";
+    return { text: `${name.replaceAll("_", " ")} ${valueText(value, knob?.unit)}${other}`, help: knob?.help ?? "" };
   });
-  const parts = which.concat(
-    given.slice(0, 4).map(([name, value]) => {
-      const knob = knobs.get(name);
-      const byHand = knob?.calibrated && knob.default !== value ? ` (by hand; calibrated: ${knob.default})` : "";
-      return `${name.replaceAll("_", " ")} ${valueText(value, knob?.unit)}${byHand}`;
-    }),
-  );
-  return parts.join(" · ") || (run.card.guarantee === "reference" ? "one token a call" : "");
+  const none = run.card.guarantee === "reference" ? [{ text: "one token a call", help: "" }] : [];
+  return which.length + parts.length ? which.concat(parts) : none;
 }
 
 /** A knob's value with its unit. @param {unknown} value @param {string} [unit] */

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { knobText } from "../../app/static/lanetext.js";
+import { knobParts } from "../../app/static/lanetext.js";
 import { card, head } from "./runs.js";
+
+const knobText = (run) =>
+  knobParts(run)
+    .map(({ text }) => text)
+    .join(" · ");
 
 test("a lane tells its knobs, and which of them was calibrated and is set by hand", () => {
   const knob = { advanced: false, calibrated: "python -m engine calibrate", name: "tau_entropy", default: 1.347 };
@@ -9,6 +14,24 @@ test("a lane tells its knobs, and which of them was calibrated and is set by han
   const told = (knobs) => knobText({ card: easd, head: head("easd", { knobs }) });
   assert.equal(told({ tau_entropy: 0.15, gamma: 4 }), "tau entropy 0.15 (by hand; calibrated: 1.347) · gamma 4");
   assert.equal(told({ tau_entropy: 1.347 }), "tau entropy 1.347");
+});
+
+test("a lane names every knob that was set by hand first, a few of the others, and what each is about", () => {
+  const knob = (name, advanced = false) => ({
+    advanced,
+    calibrated: "",
+    name,
+    unit: "",
+    default: 1,
+    help: `of ${name}`,
+  });
+  const knobs = [..."abcdefg"].map((name) => knob(name)).concat(knob("hidden", true), knob("deep", true));
+  const given = { ...Object.fromEntries(knobs.map(({ name }) => [name, 1])), f: 2, deep: 3 };
+  const run = { card: card("easd", { knobs }), head: head("easd", { knobs: given }) };
+  assert.equal(knobText(run), "f 2 · deep 3 · a 1 · b 1");
+  assert.deepEqual(knobParts(run)[0], { text: "f 2", help: "of f" });
+  const all = Object.fromEntries(knobs.map(({ name }) => [name, 9]));
+  assert.equal(knobParts({ ...run, head: head("easd", { knobs: all }) }).length, 9);
 });
 
 test("a lane tells its knobs with their units, and switches as on or off", () => {
