@@ -12,7 +12,7 @@ import html
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -139,7 +139,8 @@ def collected(content: Content) -> tuple[dict[str, str], str]:
     if not chosen and not content.traces:
         raise ConfigError("Nothing to show: name trace files, --case NAME, or --all-cases.")
     cases = [recorded[name] for name in dict.fromkeys(chosen)]
-    kept = answers(PresetCatalogue(cases, CARDS, why, OWN), [case.name for case in cases], content.everything)
+    own = {trace.head.prompt for trace in content.traces}
+    kept = answers(PresetCatalogue(cases, CARDS, why, OWN), [case.name for case in cases], content.everything, own)
     title = content.title or (cases[0].title if cases else "")
     if content.traces:
         kept["opened"] = json.dumps(body(content.traces, CARDS, why), ensure_ascii=False)
@@ -147,8 +148,11 @@ def collected(content: Content) -> tuple[dict[str, str], str]:
     return kept, title or "Draftscope"
 
 
-def answers(preset_catalogue: PresetCatalogue, cases: Iterable[str], everything: bool) -> dict[str, str]:
-    """What a server without models answers, by path."""
+def answers(
+    preset_catalogue: PresetCatalogue, cases: Iterable[str], everything: bool, prompts: Collection[str] = ()
+) -> dict[str, str]:
+    """What a server without models answers, by path; of the mined sets no more than what flags the runs on show, unless
+    it is `everything`. `prompts` are those of runs that are no cases."""
     client = TestClient(Starlette(routes=page_routes(Service(CARDS, {}, why, OWN), preset_catalogue, why)))
     kept: dict[str, str] = {}
 
@@ -173,7 +177,25 @@ def answers(preset_catalogue: PresetCatalogue, cases: Iterable[str], everything:
         for one in json.loads(kept["papers"])["papers"]:
             ask("paper", name=one["name"])
         kept[LIBRARY] = (STATIC / LIBRARY.removeprefix("lab-static/")).read_text("utf-8")
+    else:
+        traces = (json.loads(kept[f"trace?name={name}"]) for name in cases)
+        shown = {lane["events"][0]["prompt"] for trace in traces for lane in trace["lanes"]}
+        kept |= mined_of({*prompts, *shown}, client)
     return kept
+
+
+def mined_of(prompts: Collection[str], client: TestClient) -> dict[str, str]:
+    """The recorded mined sets, by path, as far as they are about these prompts; so the runs of a page have their
+    flags."""
+    sets, kept = list[dict[str, Any]](), dict[str, str]()
+    for one in client.get("/lab/mined").json()["sets"]:
+        path = f"mined?{urlencode({'name': one['name']})}"
+        head, *lines = client.get(f"/lab/{path}").text.splitlines(keepends=True)
+        lines = [line for line in lines if json.loads(line).get("text") in prompts]
+        if lines:
+            sets.append({**one, "prompts": len(lines)})
+            kept[path] = "".join([head, *lines])
+    return {"mined": json.dumps({"sets": sets}), **kept}
 
 
 def assemble(kept: Mapping[str, str | dict[str, str]], title: str, policy: str = ALONE) -> str:

@@ -56,6 +56,20 @@ def test_a_page_holds_its_case_and_what_explains_it(page):
     assert len(page) < 1_500_000
 
 
+def test_a_page_holds_the_flags_of_its_prompts_and_of_no_others(page, traces):
+    """Of a case as of runs of one's own; of a prompt that nobody mined there are none."""
+    question = traces[0].head.prompt
+    for answers in (unpacked(page)["answers"], collected(Content(traces))[0]):
+        sets = json.loads(answers["mined"])["sets"]
+        assert {one["name"] for one in sets} == {"arithmetic", "arithmetic-naive"}
+        assert all(one["prompts"] == 1 for one in sets)
+        head, line = map(json.loads, answers["mined?name=arithmetic"].splitlines())
+        assert head["kind"] == "mining" and line["text"] == question and line["labels"]
+    other = Trace.load(sorted(Path().glob(CASE))[0])
+    other.head.prompt = "Nobody mined this."
+    assert json.loads(collected(Content([other]))[0]["mined"])["sets"] == []
+
+
 def test_nothing_is_fetched_by_what_stands_in_the_page(page):
     outside = re.sub('id="packed">[^<]+<', "", page)
     assert "default-src 'none'" in outside

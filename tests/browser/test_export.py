@@ -37,6 +37,10 @@ def test_a_file_shows_its_case_and_asks_for_nothing(pages, folder):
     expect(page.locator(".notice")).to_contain_text("serve the lab")
     expect(page.locator(".lane")).to_have_count(4)
     page.get_by_role("button", name="Dismiss").click()
+    page.get_by_role("tab", name="Text").click()
+    page.locator(".lane .flags").first.wait_for(state="attached")  # the mined set about its prompt came along
+    page.get_by_role("button", name="Open the fork").first.click()
+    expect(page.locator("[data-room=judge]")).to_contain_text("1 prompt")
     page.get_by_role("link", name="Learn").click()
     expect(page.locator("[data-room=learn]")).to_be_visible()
     assert pages.asked[page] == [f"file://{folder}/case.html"]
