@@ -43,7 +43,7 @@ class Recorder:
         tokens = tokens_of(view, verdict, emitted, pieces, start, index, self._full)
         if self._looks and view.looks is not None:
             looked_at(tokens, view, verdict, self._looks)
-        nodes = nodes_of(view, verdict, accepted, self._rule, self._overlap_n) if self._full else []
+        nodes = nodes_of(view, verdict, len(emitted), self._rule, self._overlap_n) if self._full else []
         if self._writer == "draft":
             drafts_alone(tokens, nodes)
         return Round(
@@ -106,17 +106,19 @@ def _last_rank(draft: Draft, path: Sequence[int]) -> int | None:
     return draft.ranks[path[-1]] if path else 0
 
 
-def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str, overlap_n: int = OVERLAP_N) -> list[Node]:
-    """Every draft token of the round with its numbers; of the path, nodes beyond the first `kept` are discarded.
+def nodes_of(view: RoundView, verdict: Verdict, emitted: int, rule: str, overlap_n: int = OVERLAP_N) -> list[Node]:
+    """Every draft token of the round with its numbers. Where the text ended at a draft token, the last of `emitted`
+    tokens, those behind it are discarded, whatever the rule said of them.
 
     `overlap` compares the first `overlap_n` choices of both models.
     """
     draft, stats, sampled = view.draft, view.stats, not view.sampling.greedy
-    dropped = set(verdict.path[kept:])
+    cut = emitted < len(verdict.path) + (verdict.emit is not None)
+    deepest = min(emitted, len(verdict.path)) if cut else draft.levels
     out = []
     for i, token in enumerate(draft.tokens):
         check = verdict.checks.get(i)
-        state = "discarded" if check is None or i in dropped else check.state
+        state = "discarded" if check is None or draft.depths[i] > deepest else check.state
         reason = check.reason if check else {"id": "untested", "after": _blocker(view, verdict, i)}
         row, group = draft.parents[i] + 1, draft.group[i] if draft.group else 0
         out.append(

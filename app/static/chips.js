@@ -15,18 +15,18 @@ import { textOf } from "./run.js";
 
 /** @type {Record<string, string>} */
 const WORDS = {
-  draft: "accepted candidate",
+  draft: "accepted draft token",
   relaxed: "accepted by the lossy rule",
   correction: "correction by the target",
   bonus: "bonus token of the target",
   target: "target",
   alone: "written by the draft model alone",
   placed: "written in place",
-  rejected: "rejected candidate",
-  discarded: "candidate never tested",
+  rejected: "rejected draft token",
+  discarded: "draft token never tested",
   drafted: "drafted, not yet verified",
   verified: "verified, not yet decided",
-  vetoed: "vetoed candidate",
+  vetoed: "vetoed draft token",
 };
 const MAX_GHOSTS = 3;
 const PLAIN = new Set(["draft", "target", "relaxed", "alone", "placed"]); // no box around the text
@@ -101,7 +101,7 @@ export function ghostChips(run, round, whitespace) {
   const ghosts = places.map((i) => ghost(run, round, i, whitespace));
   const more = round.nodes.length - accepted.size - ghosts.length;
   if (more > 0) {
-    const title = `${more} more candidates in this round's tree`;
+    const title = `${more} more draft tokens in this round's tree`;
     ghosts.push(h("span.g.more", { "data-r": round.index, text: ` +${more}`, title }));
   }
   return ghosts;

@@ -21,10 +21,10 @@ export const KEYS = [
   [["v"], "next veto"],
   [["d"], "next divergence from the reference"],
   [["i"], "next important token"],
-  [["s"], "to the text that a candidate was copied from"],
+  [["s"], "to the text that a draft token was copied from"],
   [["e"], "open or fold what is to run"],
   [["n"], "review this token: verdict, note, star"],
-  [["g"], "ghosts: rejected candidates at their place"],
+  [["g"], "ghosts: rejected draft tokens at their place"],
   [["w"], "blanks, newlines and tabs"],
   [["Esc"], "close what is open over the page, else clear the selection; in another room, back to Compare"],
   [["1", "2", "3", "4"], "text, score, trees, shares"],
@@ -38,13 +38,13 @@ export const KEYS = [
 const WORDS = [
   [
     "Round",
-    "One cycle: the draft proposes, the target checks all candidates in one call, the rule decides.",
+    "One cycle: the draft proposes, the target checks all draft tokens in one call, the rule decides.",
     "A thin bar marks where a round starts.",
   ],
   ["τ", "Tokens a target call. Plain decoding has exactly 1."],
   [
     "Correction, bonus",
-    "Every round ends with a token of the target's own: a correction after a rejected candidate,",
+    "Every round ends with a token of the target's own: a correction after a rejected draft token,",
     "a bonus when all were accepted.",
   ],
   [

@@ -21,7 +21,7 @@ const SAMPLE = {
 };
 /** @type {["ghosts" | "whitespace" | "flags", string, string][]} */
 const TOGGLES = [
-  ["ghosts", "Ghosts", "Show rejected candidates at their place (g)"],
+  ["ghosts", "Ghosts", "Show rejected draft tokens at their place (g)"],
   ["whitespace", "Blanks", "Show blanks, newlines and tabs (w)"],
   ["flags", "Flags", "Importance above the tokens: what a swap did, what a judge thought"],
 ];

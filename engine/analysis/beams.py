@@ -144,7 +144,8 @@ def _done(event: Round) -> bool:
 
 
 def _dropped(node: Node) -> bool:
-    return node.state == "discarded" and (node.reason or {}).get("id") == "beam_settled"
+    """Whether it lies behind the end of the text, where the search had settled or left it."""
+    return node.state == "discarded" and (node.reason or {}).get("id") != "beam_open"
 
 
 def _state(place: int | None) -> str:

@@ -61,7 +61,12 @@ NODES = (
     ),
     Column("accept_prob", "float64", "probability", "Probability with which the rule accepts the draft token."),
     Column("u", "float64", "probability", "The uniform that was drawn and compared with accept_prob."),
-    Column("state", "str", "", "accepted, rejected, discarded (never tested), relaxed or vetoed."),
+    Column(
+        "state",
+        "str",
+        "",
+        "accepted, rejected, discarded (never tested, or behind the end of the text), relaxed or vetoed.",
+    ),
     Column("rule", "str", "", "Name of the rule that decided; missing when nothing did."),
     Column("reason", "object", "", "The inputs of the decision; `id` names its kind."),
     Column("source", "object", "", "What proposed the draft token: a model, an n-gram order, a head."),

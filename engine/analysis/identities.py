@@ -8,6 +8,7 @@ from engine.trace.events import Round
 from engine.trace.metrics import metrics
 from engine.trace.store import Trace
 
+SPECIAL = re.compile(r"<[^<>\s]+>|\[[A-Z]+\]")  # names of tokens that a text leaves out: <eos>, <|im_end|>, [SEP]
 PARTIAL = re.compile("\ufffd|<0x[0-9A-F]{2}>")  # what stands for bytes that are no character by themselves
 
 
@@ -59,8 +60,10 @@ def _run(trace: Trace) -> Iterator[str]:
         yield "more draft tokens were tested than drafted"
     if trace.end is not None and trace.end.reason != "error":
         pieces = [token.piece for token in trace.tokens]
-        text, unended = "".join(pieces), "".join(pieces[:-1])  # the text leaves an end-of-sequence token out
-        whole = (text, unended) if trace.end.reason == "eos" else (text,)
+        last = [] if trace.end.reason == "eos" else pieces[-1:]  # the text leaves an end-of-sequence token out
+        plain = [piece for piece in pieces[:-1] if not SPECIAL.fullmatch(piece)]
+        text, *others = ("".join(one) for one in (pieces, [*pieces[:-1], *last], [*plain, *last]))
+        whole = (text, *others)
         told = trace.end.text.removeprefix(" ")  # which decoders strip where a text begins
         fits = any(told == one.removeprefix(" ") for one in whole)
         if not fits and not PARTIAL.search(text + trace.end.text):  # pieces of half a character do not add up

@@ -73,7 +73,7 @@ NAMES: tuple[Name, ...] = (
     Name(
         name="discarded",
         unit="draft tokens",
-        formula="drafted - accepted - rejected: never tested",
+        formula="drafted - accepted - rejected: never tested, or behind the end of the text",
         lm_studio="ignoredDraftTokensCount",
     ),
     Name(

@@ -36,7 +36,7 @@ def _greedy_mismatch(scene: Scene) -> str:
 def _instead(scene: Scene) -> str:
     if scene.taken:
         same = scene.preferred.startswith(scene.taken)
-        return "which is another of the draft's candidates" if same else f"and its sibling {scene.taken} was taken"
+        return "which is another of the draft's tokens" if same else f"and its sibling {scene.taken} was taken"
     return "which is emitted instead"
 
 
@@ -171,7 +171,7 @@ def _untested(scene: Scene) -> str:
         if earlier.state in ("rejected", "vetoed"):
             return f"Never tested: the earlier draft token {scene.quote(earlier.token)} was rejected."
     if scene.branch:
-        return f"Never tested: the draft went on with the other candidate {scene.branch}."
+        return f"Never tested: the draft went on with the other draft token {scene.branch}."
     return "Never tested: the response ends before it."
 
 

@@ -56,8 +56,10 @@ def tokens_by_call(rounds: Iterable[Round]) -> list[int]:
 
 
 def tested(event: Round) -> Iterator[Node]:
-    """The draft tokens that the rule looked at."""
-    return (node for node in event.nodes if node.state != "discarded")
+    """The draft tokens that the rule looked at, none of them behind the end of the text (where older traces tell those
+    that were rejected)."""
+    deepest = event.emitted if _cut(event) else event.levels
+    return (node for node in event.nodes if node.state != "discarded" and node.depth <= deepest)
 
 
 def rejects(event: Round) -> bool:
@@ -66,11 +68,9 @@ def rejects(event: Round) -> bool:
 
 
 def rejected(event: Round) -> int | None:
-    """Draft tokens rejected, none of them behind the end of the text. Without nodes it follows for a chain (at most
-    one), and is unknown for a tree."""
+    """Draft tokens rejected. Without nodes it follows for a chain (at most one), and is unknown for a tree."""
     if event.nodes or not event.drafted:
-        deepest = event.emitted if _cut(event) else len(event.nodes)
-        return sum(node.state in REJECTED and node.depth <= deepest for node in event.nodes)
+        return sum(node.state in REJECTED for node in tested(event))
     if "reward" in event.extras:  # a step is accepted or rejected as a whole
         return event.drafted - event.accepted
     return int(rejects(event)) if event.levels == event.drafted else None

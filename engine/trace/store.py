@@ -115,7 +115,7 @@ class Trace:
     @property
     def text(self) -> str:
         """The response; from the pieces while the run has not ended, or when an error cut it off."""
-        if self.end is not None and (self.end.text or not self.tokens):
+        if self.end is not None and (self.end.text or self.end.reason != "error"):
             return self.end.text
         return "".join(token.piece for token in self.tokens)
 

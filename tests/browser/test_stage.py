@@ -141,7 +141,8 @@ def test_zoom_by_wheel_keys_and_buttons_writes_the_tokens(visit: Any) -> None:
     page.keyboard.up("Control")
     page.wait_for_function(f"{wide} > {start}")
     first = page.evaluate(wide)
-    keyboard(page).focus()
+    page.mouse.click(*place(page, "sd", 30))
+    expect(keyboard(page)).to_be_focused()  # so that keys act where the mouse was
     for key in "+w":
         page.keyboard.press(key)
     page.wait_for_function(f"{wide} > {first}")

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from engine.config import Sampling
 from engine.lab import Lab
 from engine.rules import THRESHOLDS
 from engine.sampling import distribution, entropy
+from engine.trace import outcome
 from engine.trace.events import Node
+from engine.trace.outcome import ACCEPTED, REJECTED
 from engine.trace.store import Trace
 from tests.engine.test_loop import METHODS
 from tests.engine.toy import ToyDecoder, toy_lab
@@ -181,6 +184,11 @@ def test_a_text_that_ends_in_its_draft_is_counted_alike_in_both_records(
         assert [ours[key] for key in names if theirs[key] is not None] == [
             theirs[key] for key in names if theirs[key] is not None
         ]
+        states = Counter(node.state for event in full.rounds for node in event.nodes)
+        assert [full.metrics()[key] for key in ("accepted", "rejected", "discarded")] == [
+            sum(states[state] for state in kinds) for kinds in (ACCEPTED, REJECTED, ("discarded",))
+        ]
+        assert sum(outcome.penalised(event) or 0 for event in full.rounds) <= states.total() - states["discarded"]
         ended += full.rounds[-1].tokens[-1].node is not None
     assert ended or name == "ar"
 

@@ -74,6 +74,9 @@ export function listen(scroll, over, store, plot, act) {
     over.focus({ preventScroll: true });
     down = { x: event.clientX, pos, pan: y < 0 || event.shiftKey, from: scroll.scrollLeft, range: null };
   });
+  scroll.addEventListener("mousedown", (event) => {
+    if (down) event.preventDefault(); // which would take the focus to the whole stage
+  });
   scroll.addEventListener("pointermove", (event) => {
     const at = under(event);
     if (down && Math.abs(event.clientX - down.x) > 4) {

@@ -152,7 +152,7 @@ def test_tree_rules() -> None:
         "the draw was 0.30."
     )
     event.nodes[0].reason = {"id": "greedy_mismatch", "choice": DOG}
-    assert why(head(), event, node=0).endswith("first choice is `dog`, which is another of the draft's candidates.")
+    assert why(head(), event, node=0).endswith("first choice is `dog`, which is another of the draft's tokens.")
     event.nodes[0].reason = {"id": "greedy_mismatch", "choice": LINE}
     assert why(head(), event, node=0).endswith("first choice is `↵`, and its sibling `dog` was taken.")
 
@@ -179,7 +179,7 @@ def test_untested() -> None:
     event = trace.rounds[0]
     assert why(trace.head, event, node=5) == "Never tested: the earlier draft token `cat` was rejected."
     event.nodes[0].state, event.nodes[5].reason = "discarded", {"id": "untested", "after": None}
-    assert why(trace.head, event, node=5) == "Never tested: the draft went on with the other candidate `dog`."
+    assert why(trace.head, event, node=5) == "Never tested: the draft went on with the other draft token `dog`."
     cut = chain(0, 0, "ad", [CAT, SAT], None)
     assert why(head(), cut, node=1) == "Never tested: the response ends before it."
     cut.nodes[1].reason = {"id": "greedy_match", "choice": SAT}

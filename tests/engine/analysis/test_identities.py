@@ -56,6 +56,10 @@ def test_the_text_may_leave_the_end_token_and_half_characters_out() -> None:
     assert identities(trace) == []
     trace.end.reason = "limit"
     assert identities(trace) != []
+    trace.end.reason, trace.tokens[1].piece = "eos", "<bos>"
+    assert identities(trace) != []  # it stood for another text
+    trace.end.text = "".join(token.piece for token in trace.tokens[:-1] if token.piece != "<bos>")
+    assert identities(trace) == []  # a text leaves special tokens out, wherever they stand
     for half in ("\ufffd", "<0xC3>"):  # two such pieces may be one character of the text
         trace.tokens[0].piece = half
         assert identities(trace) == []

@@ -109,6 +109,19 @@ def test_what_holds_no_events_is_no_trace(events: Any) -> None:
         Trace(events)
 
 
+def test_the_text_of_a_run_that_ended_is_what_it_told_though_it_is_empty() -> None:
+    trace = Trace([head(), Round(0, 0, 0, 1, 0, 0, 1, [], 1.0, 1.0, 0.0, tokens=[Token(0, 2, "<eos>", "target", 0)])])
+    assert trace.text == "<eos>"
+    trace.append(RunEnded("eos", 1.0, 2.0, ""))
+    assert trace.text == ""
+
+
+def test_the_text_of_a_run_that_an_error_ended_is_that_of_its_tokens() -> None:
+    trace = Trace([head(), Round(0, 0, 0, 1, 0, 0, 1, [], 1.0, 1.0, 0.0, tokens=[Token(0, 4, "a", "target", 0)])])
+    trace.append(RunEnded("error", 1.0, 2.0, "", "no memory"))
+    assert trace.text == "a"
+
+
 @pytest.mark.parametrize("data", [None, 5, Path("run.jsonl"), whole()])
 def test_what_is_neither_bytes_nor_text_is_not_read(data: Any) -> None:
     with pytest.raises(TraceError, match=r"the bytes or the text of a file, not .*; `Trace.load` reads"):
