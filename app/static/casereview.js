@@ -63,6 +63,10 @@ export function drawCaseReview(body, store, lab) {
     if (!spots.here.isConnected) off();
     else if (elsewhere) draw();
   });
+  const still = store.on("cursor", () => {
+    if (!spots.here.isConnected) still();
+    else if (!spots.here.contains(document.activeElement)) spots.here.replaceChildren(...here(room, draw));
+  });
   queueMicrotask(() => body.querySelector("textarea")?.focus());
 }
 

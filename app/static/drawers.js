@@ -1,5 +1,6 @@
 // @ts-check
-// One drawer at the right, opened by name; Escape or a click beside it closes it and gives the focus back.
+// One drawer at the right, opened by name; Escape closes it and gives the focus back, and so does a click beside it. On
+// a wide window reviews lie over Details and leave the stage to the mouse: another token may be chosen meanwhile.
 
 import { drawCaseReview } from "./casereview.js";
 import { h } from "./dom.js";
@@ -18,6 +19,9 @@ const DRAWERS = {
   help: ["Keys and reading guide", drawHelp],
 };
 
+const BESIDE = "notes"; // the one that speaks of what is chosen on the stage
+const WIDE = 900; // pixels from which on there is a stage left beside it
+
 /** @type {import("./types/lab.js").Mount} */
 export function mount(element, store, lab) {
   const title = h("h2");
@@ -29,9 +33,24 @@ export function mount(element, store, lab) {
     body,
   );
   element.append(dialog);
+  const modal = () => dialog.matches(":modal");
   dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) close();
+    if (event.target === dialog && modal()) close();
   });
+  dialog.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || modal()) return; // of a modal one the browser closes it
+    event.preventDefault();
+    close();
+  });
+  document.addEventListener(
+    "leave",
+    (event) => {
+      if (!dialog.open) return; // Escape on the stage closes what lies beside it first
+      event.preventDefault();
+      close();
+    },
+    true,
+  );
 
   lab.ui.on("open", ({ name, rest }) => {
     if (!(name in DRAWERS)) return;
@@ -40,7 +59,9 @@ export function mount(element, store, lab) {
     dialog.setAttribute("aria-label", text);
     body.replaceChildren();
     draw(body, store, lab, ...rest);
-    if (!dialog.open) dialog.showModal();
+    const beside = name === BESIDE && innerWidth >= WIDE;
+    if (dialog.open && modal() === beside) close();
+    if (!dialog.open) beside ? dialog.show() : dialog.showModal();
     body.scrollTop = 0;
     body.querySelector("[data-first]")?.scrollIntoView({ block: "start" });
   });

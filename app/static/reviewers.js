@@ -1,7 +1,7 @@
 // @ts-check
 // Reviews as files, and how far two reviewers agree.
 
-import { h, said, visible } from "./dom.js";
+import { count, h, said, visible } from "./dom.js";
 import { download } from "./figure.js";
 import { swapOf } from "./mined.js";
 import { compare, exportLines, readLines, second, VERDICTS } from "./reviews.js";
@@ -66,7 +66,8 @@ export function drawReviewers(spot, ctx) {
       h(
         "p.quiet",
         {},
-        `${judged} verdicts (${verdicts.join(", ")}), ${noted} notes, ${starred} starred. One JSON line a review.`,
+        `${count(judged, "verdict")} (${verdicts.join(", ")}), ${count(noted, "note")}, ${starred} starred. `,
+        "One JSON line a review.",
       ),
     ),
     h(

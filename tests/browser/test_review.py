@@ -68,6 +68,34 @@ def test_a_token_a_round_and_a_run_are_reviewed_kept_compared_and_linked(visit: 
     expect(drawer).not_to_be_visible()
 
 
+def test_the_stage_is_open_beside_a_review(visit: Any) -> None:
+    """Another token can be chosen, and is then what is reviewed; Escape closes the review before it forgets a choice."""
+    page = visit()
+    page.locator(".lane[data-lane=wary] .k").nth(7).click()
+    page.keyboard.press("n")
+    drawer = page.locator("dialog.drawer")
+    expect(drawer).to_contain_text("position 7")
+    page.locator(".lane[data-lane=wary] .k").nth(3).click()
+    expect(drawer).to_contain_text("position 3")
+    page.keyboard.press("ArrowRight")
+    expect(drawer).to_contain_text("position 4")
+    drawer.get_by_role("button", name="Agree", exact=True).click()
+    expect(drawer.locator(".notes li")).to_have_count(1)
+    page.locator(".lane[data-lane=wary] .k").nth(5).click()
+    page.keyboard.press("Escape")
+    expect(drawer).not_to_be_visible()
+    page.wait_for_function("draftscope.store.cursor?.pos === 5")
+    page.keyboard.press("n")
+    page.keyboard.press("Escape")
+    expect(drawer).not_to_be_visible()
+    page.keyboard.press("?")
+    expect(page.locator("dialog.drawer:modal")).to_contain_text("One cycle")
+    page.set_viewport_size({"width": 600, "height": 800})
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    expect(page.locator("dialog.drawer:modal")).to_be_visible()
+
+
 def test_reviews_of_runs_from_others_are_text_and_lead_nowhere_else(visit: Any, tmp_path: Path) -> None:
     page = visit()
     page.locator(".lane .k").first.click()
