@@ -136,6 +136,14 @@ def test_no_machine_is_named() -> None:
     assert not found
 
 
+def test_a_space_runs_its_file_by_path_and_finds_the_standard_library() -> None:
+    """Beside a file that is run by path its neighbours come first: none may have the name of a standard module."""
+    entry = ROOT / "app" / "space.py"
+    assert not {path.stem for path in entry.parent.glob("*.py")} & sys.stdlib_module_names
+    told = subprocess.run([sys.executable, str(entry), "--help"], cwd="/", capture_output=True, text=True, check=False)
+    assert told.returncode == 0 and told.stdout.startswith("usage: python -m app"), told.stderr
+
+
 def test_files_have_no_vague_names() -> None:
     """One noun a file."""
     vague = {"utils", "helpers", "common", "misc", "util", "helper", "tools"}

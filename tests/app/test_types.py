@@ -14,7 +14,7 @@ from app import evaluations, pooled, trajectories, trees
 from app.build import Handlers
 from app.mining import MINED, _about
 from app.routes import catalogue_json, open_traces
-from app.types import declarations, defaulted, main, stale
+from app.typings import declarations, defaulted, main, stale
 from app.wire.catalogue import Catalogue
 from app.wire.judges import Evaluations, Judged
 from app.wire.mining import MinedAbout

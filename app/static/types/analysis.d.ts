@@ -1,4 +1,4 @@
-// Written by `python -m app.types write` from engine/analysis; do not edit.
+// Written by `python -m app.typings write` from engine/analysis; do not edit.
 
 /** The middle of n values and their ends: of runs on one prompt, which are no sample from which to infer more. */
 export interface Spread {

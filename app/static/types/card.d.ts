@@ -1,4 +1,4 @@
-// Written by `python -m app.types write` from engine/config.py; do not edit.
+// Written by `python -m app.typings write` from engine/config.py; do not edit.
 
 import type { Threshold } from "./threshold.js";
 

@@ -1,4 +1,4 @@
-// Written by `python -m app.types write` from app/wire; do not edit.
+// Written by `python -m app.typings write` from app/wire; do not edit.
 
 import type { Interval } from "./analysis.js";
 import type { KnobValue } from "./card.js";

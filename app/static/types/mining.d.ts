@@ -1,4 +1,4 @@
-// Written by `python -m app.types write` from engine/judge/events.py; do not edit.
+// Written by `python -m app.typings write` from engine/judge/events.py; do not edit.
 
 import type { JsonObject } from "./trace.js";
 

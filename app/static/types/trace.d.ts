@@ -1,4 +1,4 @@
-// Written by `python -m app.types write` from engine/trace/events.py; do not edit.
+// Written by `python -m app.typings write` from engine/trace/events.py; do not edit.
 
 /** Any JSON value: what the engine leaves free. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;

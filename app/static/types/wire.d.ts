@@ -1,4 +1,4 @@
-// Written by `python -m app.types write` from app/wire; do not edit.
+// Written by `python -m app.typings write` from app/wire; do not edit.
 
 import type { Compared, Repeated, Told } from "./analysis.js";
 import type { Card, Knob, KnobValue } from "./card.js";

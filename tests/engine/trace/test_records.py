@@ -6,7 +6,7 @@ from typing import get_type_hints
 
 import pytest
 
-from app import types
+from app import typings
 from engine.files.places import PRESETS
 from engine.parts.threshold_rule import NUMBERS
 from engine.rules import THRESHOLDS
@@ -59,7 +59,7 @@ def test_what_a_declared_rule_reads_is_what_a_reason_holds() -> None:
 
 
 def test_the_page_has_the_same_names() -> None:
-    text = types.declarations()["trace.d.ts"]
+    text = typings.declarations()["trace.d.ts"]
     for kind, _ in TABLES:
         body = text.split(f"export interface {kind.__name__} {{")[1].split("\n}")[0]
         assert all(f"readonly {name}?:" in body for name in get_type_hints(kind))

@@ -1,4 +1,4 @@
-"""python -m app.types write | check: the page's type declarations, made from the dataclasses that its data come from.
+"""python -m app.typings write | check: the page's type declarations, made from the dataclasses that its data come from.
 
 A field's comment and a class's docstring go along. `tsc` then checks the page against what the engine really sends.
 """
@@ -44,7 +44,7 @@ from engine.trace import records
 from engine.trace.schema import comments
 
 FOLDER = Path(__file__).parent / "static" / "types"
-HEAD = "// Written by `python -m app.types write` from {sources}; do not edit.\n"
+HEAD = "// Written by `python -m app.typings write` from {sources}; do not edit.\n"
 JSON = """/** Any JSON value: what the engine leaves free. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if given == ["check"]:
         old = stale()
-        say(f"not current, run `python -m app.types write`: {', '.join(old)}" if old else "current")
+        say(f"not current, run `python -m app.typings write`: {', '.join(old)}" if old else "current")
         return 1 if old else 0
     say(str(__doc__))
     return 2
