@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
-# A plain `pip install torch` brings gigabytes of CUDA; set TORCH=torch on a machine with a GPU.
+# On Linux the build with CUDA, some gigabytes, unless pip is pointed at the CPU wheels of PyTorch; a range takes a newer one.
 TORCH ?= torch==2.13.0
 # The page's development tools (Biome, tsc, node's test runner); nobody needs them to serve or to use the page.
 NODE := $(shell command -v node 2>/dev/null)

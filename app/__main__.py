@@ -49,7 +49,13 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> None
     logging.getLogger("app").setLevel(logging.INFO)
     service, preset_catalogue = assemble(args)
     scratch.end_on_terminate()
-    demo = launch(service, preset_catalogue, why, host=args.host, port=args.port, prevent_thread_lock=True)
+    try:
+        demo = launch(service, preset_catalogue, why, host=args.host, port=args.port, prevent_thread_lock=True)
+    except OSError as error:
+        if "empty port" not in str(error):
+            raise
+        where = f"Port {args.port} is" if args.port else "The usual ports are"
+        raise SystemExit(f"{where} in use: give another with --port.") from None
     print(f"Draftscope is on {demo.local_url} (Ctrl+C ends it).", flush=True)
     print(sandbox.said(), flush=True)
     demo.block_thread()
@@ -62,6 +68,9 @@ def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:
         max_upload_bytes=int(args.max_upload_mb * 1_000_000),
         max_nodes=args.max_nodes,
     )
+    for name in ("draft", "languages"):
+        if getattr(args, name) and not args.target:
+            raise SystemExit(f"--{name} goes with --target, which is not given: a preset's pair is loaded as it is.")
     loaders = model_loaders(args)
     service = Service(
         CARDS,

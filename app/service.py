@@ -1,9 +1,10 @@
 """The engine as the page uses it: one queue, lanes in turns, stop within a round. Only this file runs models."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import chain
 from typing import Any
@@ -23,6 +24,7 @@ from engine.files.presets import Family, family
 from engine.trace.events import RunStarted
 from engine.trace.store import Trace
 
+LOG = logging.getLogger(__name__)
 ADDRESS = "address "  # how the name of a visitor begins that is known by no more
 CLOSED = (
     "This server loads no models but its own. Start Draftscope on a machine of yours, without --public, to load others."
@@ -132,8 +134,10 @@ class Service:
         timer.start()
 
     def _try_lab(self, models: str) -> None:
-        with suppress(LabError):  # told again, to a user, when one runs it
+        try:
             self.lab(models)
+        except LabError as error:  # told again, to a user, when one runs it
+            LOG.warning("%s cannot be loaded: %s", models, error)
 
     def methods(self, models: str = "") -> list[dict[str, Any]]:
         """All cards; once the models are loaded each says whether it can run."""

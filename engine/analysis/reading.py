@@ -66,7 +66,7 @@ def open_file(path: str | os.PathLike[str]) -> list[bytes]:
             data = file.read(MAX_FILE + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise TraceError(f"{Path(path).name} cannot be read: {reason}.") from None
+        raise TraceError(f"{path} cannot be read: {reason}.") from None
     return _parts(unpack(data, MAX_FILE), MAX_RUNS)
 
 

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from engine.config import Card, Knob
-from engine.learn.pages import page
+from engine.learn.pages import names, page
 from engine.methods import CARDS, get_card
 
 
@@ -37,7 +37,9 @@ def _whole(card: Card) -> str:
         for label, text in (("helps", card.helps), ("hurts", card.hurts), ("contested", card.contested))
         if text
     ]
-    lines.append(f"page       {page(card.name).path}")
+    lines.append(
+        f"page       {page(card.name).path if card.name in names() else f'none yet: docs/methods/{card.name}.md'}"
+    )
     return "\n".join([*lines, "", "knobs (--set name=value)", *(f"  {_knob(knob)}" for knob in card.knobs)])
 
 

@@ -108,7 +108,8 @@ def check(file: str, trace: Trace) -> Report:
 def text(report: Report) -> str:
     """The report for a reader: one line where all holds."""
     if not report.method:
-        return f"{report.file} cannot be read: {report.faults[0]}"
+        told = report.faults[0]
+        return told if told.startswith(f"{report.file} ") else f"{report.file} cannot be read: {told}"
     way = "sampled" if report.sampled else "greedy"
     verdict = f"{len(report.faults)} do not hold" if report.faults else "all hold"
     checked = f"{report.decisions} decisions and the identities of {report.rounds} rounds checked"

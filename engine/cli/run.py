@@ -50,6 +50,8 @@ def handle(args: argparse.Namespace) -> int:
     finally:  # what there is of it, whatever ended it
         if args.save and trace.started:
             trace.save(args.save)
+    if not args.json:
+        print(flush=True)
     tell(idle(trace))
     if args.json:
         print(json.dumps({"text": trace.text, "token_ids": trace.token_ids, "metrics": trace.metrics()}, indent=1))
@@ -57,5 +59,5 @@ def handle(args: argparse.Namespace) -> int:
         m = trace.metrics()
         speed = f"{m['tokens_per_s']:.0f} tokens/s" if m["tokens_per_s"] else "no time"
         each = "" if m["tau"] is None else f" ({m['tau']:.2f} a call)"
-        print(f"\n\n{m['tokens']} tokens in {m['rounds']} target calls{each}, {speed}")
+        print(f"\n{m['tokens']} tokens in {m['rounds']} target calls{each}, {speed}")
     return 0

@@ -1,5 +1,6 @@
 """Folders of this repository, and what a preset may name in them."""
 
+from difflib import get_close_matches
 from pathlib import Path
 
 from engine.errors import AssetError
@@ -18,8 +19,8 @@ def locate(ref: str) -> str:
     if inside.exists():
         return str(inside)
     if ref.startswith("assets/"):
-        raise AssetError(
-            f"{ref} is missing. It is made by `python -m engine.training`; see "
-            f"{'/'.join(ref.split('/')[:2])}/README.md."
-        )
+        beside = inside.parent if inside.parent.is_dir() else ROOT / "assets"
+        there = [path.relative_to(ROOT).as_posix() for path in beside.iterdir() if path.is_dir()]
+        near = "".join(f" Did you mean {name}?" for name in get_close_matches(ref, there, n=1))
+        raise AssetError(f"{ref} is missing.{near} What is shipped is made by `python -m engine.training`.")
     return ref

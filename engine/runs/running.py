@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, cast
 
@@ -16,7 +17,7 @@ import torch
 from engine.config import Card, KnobValue, RunConfig, Sampling
 from engine.costs import Costs
 from engine.draft import chain
-from engine.errors import ConfigError, EngineFault, TraceError
+from engine.errors import ConfigError, EngineFault, TraceError, unknown
 from engine.judge.served import is_served
 from engine.loop import Decoding, Method
 from engine.methods import get_card
@@ -130,7 +131,11 @@ def asked(pair: Pair, method: str | Card, given: Mapping[str, Any]) -> tuple[Car
         check_extras(options.extras or {})
     except TraceError as error:  # when the run is over it would be too late
         raise ConfigError(str(error)) from None
-    return card, options, {name: value for name, value in given.items() if name not in DECODING}
+    knobs = {name: value for name, value in given.items() if name not in DECODING}
+    for name in knobs.keys() - {knob.name for knob in card.knobs}:
+        if get_close_matches(name, DECODING, n=1, cutoff=0.8):
+            raise ConfigError(unknown("option of a run", name, DECODING))
+    return card, options, knobs
 
 
 def configure(

@@ -172,7 +172,7 @@ class Trace:
                 data = file.read(max_bytes + 1)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise TraceError(f"{Path(path).name} cannot be read: {reason}.") from None
+            raise TraceError(f"{path} cannot be read: {reason}.") from None
         return cls.loads(data, max_bytes, max_nodes, max_tokens)
 
     @classmethod

@@ -137,7 +137,7 @@ def test_threads_have_an_end(pair: list[str], capsys: pytest.CaptureFixture[str]
 
 def test_training_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert training(["strata", "--traces", str(tmp_path / "none.jsonl"), "--out", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.startswith("error: none.jsonl cannot be read")
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path}/none.jsonl cannot be read")
 
 
 def shell(command: str, **environ: str) -> subprocess.CompletedProcess[str]:
