@@ -190,11 +190,11 @@ def mined_of(prompts: Collection[str], client: TestClient) -> dict[str, str]:
     sets, kept = list[dict[str, Any]](), dict[str, str]()
     for one in client.get("/lab/mined").json()["sets"]:
         path = f"mined?{urlencode({'name': one['name']})}"
-        head, *lines = client.get(f"/lab/{path}").text.splitlines(keepends=True)
+        head, *lines = filter(None, client.get(f"/lab/{path}").text.split("\n"))
         lines = [line for line in lines if json.loads(line).get("text") in prompts]
         if lines:
             sets.append({**one, "prompts": len(lines)})
-            kept[path] = "".join([head, *lines])
+            kept[path] = "".join(f"{line}\n" for line in (head, *lines))
     return {"mined": json.dumps({"sets": sets}), **kept}
 
 
