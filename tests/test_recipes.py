@@ -4,11 +4,16 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
+from engine.cases.claims import CLAIMS
 from engine.files.places import ROOT
+from engine.files.presets import read_preset
+from engine.methods import get_card
+from engine.tasks.marking import TASKS
 
 BLOCK = re.compile(r"^```(?:python|js)\n(?:#|//) (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 RECIPES = dict(BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
@@ -36,6 +41,19 @@ def test_each_recipe_is_one_file():
     assert sorted(rooms) == sorted(
         ["engine/drafters", "engine/rules", "engine/shapes", "engine/methods", "tests/engine/methods", "app/static"]
     )
+
+
+def test_the_example_of_a_preset_is_one(tmp_path: Path) -> None:
+    """It is read, each lane is a method with its knobs and has a file, and its claims are known."""
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    found = re.search(r"^   ```toml\n(.*?)^   ```$", guide, re.DOTALL | re.MULTILINE)
+    assert found
+    (tmp_path / "my_case.toml").write_text(textwrap.dedent(found[1]), encoding="utf-8")
+    preset = read_preset(tmp_path / "my_case.toml")
+    assert preset.pair == "tiny" and preset.task in TASKS and len(preset.lanes) == len(preset.traces) == 2
+    for lane in preset.lanes:
+        get_card(lane.method).resolve(lane.knobs)
+    assert preset.expect and preset.expect.keys() <= CLAIMS.keys()
 
 
 @pytest.fixture(scope="module")

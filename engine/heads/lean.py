@@ -250,21 +250,17 @@ class Turns:
         self._complex = like.dtype in FOLDING and like.device.type not in NARROW
         whole = -(-slots // STEP) * STEP  # so that runs of about one length share a table
         self._known = min(slots, spec.context) if spec.dynamic > 1 else whole
-        self._table = self._made(0, self._known)
+        self._table = first_rotations(spec, self._known, self._like.dtype, self._like.device, self._complex)
 
     @property
     def table(self) -> Tensor:
         """Rotations of all positions [S, 1, C / 2], where they are complex numbers."""
         return self._table[0]
 
-    def _made(self, first: int, end: int) -> tuple[Tensor, ...]:
-        """Rotations of the last rows of a text of `end`: complex, or cosines and sines."""
-        return rotations(self.spec, first, end, self._like.dtype, self._like.device, self._complex)
-
     def __call__(self, x_THC: Tensor, where: slice | Tensor) -> None:
         """Turn queries and keys [T, heads, C] in place; pairs of channels lie side by side."""
         if isinstance(where, slice) and where.stop > self._known:  # the text ends with these rows
-            turns = self._made(where.start, where.stop)
+            turns = rotations(self.spec, where.start, where.stop, self._like.dtype, self._like.device, self._complex)
         else:
             turns = tuple(table[where] for table in self._table)
         pairs = x_THC.view(*x_THC.shape[:-1], x_THC.shape[-1] // 2, 2)
@@ -275,13 +271,20 @@ class Turns:
         pairs.copy_(torch.stack((a * cos - b * sin, b * cos + a * sin), -1))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 @torch.inference_mode(False)
+def first_rotations(
+    spec: Spec, end: int, dtype: torch.dtype, device: torch.device, as_complex: bool
+) -> tuple[Tensor, ...]:
+    """`rotations` from the first position on: all runs of a head share them, and none writes to them."""
+    return rotations(spec, 0, end, dtype, device, as_complex)
+
+
 def rotations(
     spec: Spec, first: int, end: int, dtype: torch.dtype, device: torch.device, as_complex: bool
 ) -> tuple[Tensor, ...]:
-    """Rotations [end - first, 1, C / 2] of a text of `end` positions from the `first` on, which nobody writes to:
-    complex, or cosines and sines."""
+    """Rotations [end - first, 1, C / 2] of a text of `end` positions from the `first` on: complex, or cosines and
+    sines."""
     wide = torch.empty(0, dtype=dtype if dtype in FOLDING else torch.float32, device=device)
     half, (cos, sin) = spec.channels // 2, rope(spec, end, wide, first)
     cos, sin = cos[:, None, :half].contiguous(), sin[:, None, half:].contiguous()  # each angle once

@@ -1,6 +1,7 @@
 """Which models the flags of python -m app name, and what they bring along."""
 
 import re
+import socket
 import subprocess
 import sys
 from typing import Any
@@ -66,6 +67,23 @@ def test_an_asset_is_a_role_and_a_folder(given: str, capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit):
         command.parser().parse_args(["--asset", given])
     assert "--asset" in capsys.readouterr().err
+
+
+def test_what_goes_with_a_target_is_refused_without_one() -> None:
+    for flag, value in (("--draft", "small"), ("--languages", "en_XX:de_DE")):
+        with pytest.raises(SystemExit, match=f"{flag} goes with --target, which is not given"):
+            command.assemble(command.parser().parse_args([flag, value]))
+
+
+def test_a_port_that_is_taken_is_told_in_words() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        flags = ["--host", "127.0.0.1", "--port", str(port), "--lazy"]
+        told = subprocess.run([sys.executable, "-m", "app", *flags], capture_output=True, text=True, check=False)
+    assert told.returncode == 1 and told.stderr.strip().endswith(f"Port {port} is in use: give another with --port.")
+    assert "Traceback" not in told.stderr
 
 
 @pytest.mark.installed

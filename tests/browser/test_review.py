@@ -94,6 +94,11 @@ def test_the_stage_is_open_beside_a_review(visit: Any) -> None:
     page.keyboard.press("Escape")
     page.keyboard.press("n")
     expect(page.locator("dialog.drawer:modal")).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    for name in ("Export", "Import my reviews"):
+        button = drawer.get_by_role("button", name=name)
+        wide = "(element) => element.scrollWidth <= element.clientWidth && element.getBoundingClientRect().right <= innerWidth"
+        assert button.evaluate(wide), name
 
 
 def test_reviews_of_runs_from_others_are_text_and_lead_nowhere_else(visit: Any, tmp_path: Path) -> None:

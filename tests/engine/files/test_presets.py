@@ -93,3 +93,5 @@ def test_references_are_found_inside_the_repository() -> None:
     assert locate("some/hub-id") == "some/hub-id"
     with pytest.raises(AssetError, match="assets/none/model is missing"):
         locate("assets/none/model")
+    with pytest.raises(AssetError, match=r"assets/tiny/targt is missing. Did you mean assets/tiny/target\?"):
+        locate("assets/tiny/targt")

@@ -8,7 +8,7 @@ from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding
 
 from engine.heads.block import Block, Spec, rope, shapes
-from engine.heads.lean import LeanBlock, Memory, Norm
+from engine.heads.lean import LeanBlock, Memory, Norm, Turns
 from engine.model.products import Product
 from tests.engine.heads.made import fill
 
@@ -125,3 +125,15 @@ def test_rope_scaling_of_the_two_known_kinds() -> None:
     beyond, _ = rope(Spec(32, 64, 4, 2, 8, dynamic=2.0, context=4), 8, like)
     torch.testing.assert_close(inside, plain)
     assert not torch.allclose(beyond, plain)
+
+
+def test_runs_of_about_one_length_share_their_rotations() -> None:
+    """And what is made as a text grows pushes none of them out."""
+    plain, like = Spec(32, 64, 4, 2, 8), torch.zeros(1)
+    first, second, longer = Turns(plain, 100, like), Turns(plain, 180, like), Turns(plain, 400, like)
+    assert first.table is second.table and len(first.table) >= 180
+    assert longer.table is not first.table and len(longer.table) >= 400
+    growing = Turns(Spec(32, 64, 4, 2, 8, dynamic=2.0, context=4), 400, like)
+    for end in range(5, 40):
+        growing(torch.zeros(1, 4, 8), slice(end - 1, end))
+    assert Turns(plain, 120, like).table is first.table

@@ -39,11 +39,11 @@ def row(ids: Sequence[int], at: int, proposes: bool = True) -> New:
 
 
 @torch.inference_mode()
-def passes(lean: LeanDecoder, sizes: Sequence[int]) -> tuple[Tensor, Tensor, LeanCache]:
+def passes(lean: LeanDecoder, sizes: Sequence[int], ids: Sequence[int] = IDS) -> tuple[Tensor, Tensor, LeanCache]:
     """Logits and states of all rows, read in passes of these sizes, and the cache after them."""
     cache, at, found = lean.cache(32), 0, []
     for size in sizes:
-        found.append(lean.run(cache, row(IDS[at : at + size], at), (), size))
+        found.append(lean.run(cache, row(ids[at : at + size], at), (), size))
         at += size
     return torch.cat([rows.logits for rows in found]), torch.cat([rows.last for rows in found]), cache
 
@@ -75,10 +75,10 @@ def test_what_a_token_brings_is_known_or_made_and_is_the_same_when_it_comes_agai
     monkeypatch.setattr(single, "TABLE", most)
     monkeypatch.delitem(lean.__dict__, "single", raising=False)
     assert isinstance(lean.single, Single) and (lean.single.spoken is not None) == bool(most)
-    monkeypatch.setitem(globals(), "IDS", [5, 9, 5, 5, 33, 9, 5, 9, 9, 33])
-    logits, last, _ = passes(lean, [1] * 10)
+    ids = [5, 9, 5, 5, 33, 9, 5, 9, 9, 33]
+    logits, last, _ = passes(lean, [1] * 10, ids)
     without(lean, monkeypatch)
-    wanted = passes(lean, [10])
+    wanted = passes(lean, [10], ids)
     torch.testing.assert_close(logits, wanted[0], atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(last, wanted[1], atol=1e-4, rtol=1e-4)
 
