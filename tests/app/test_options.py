@@ -75,6 +75,7 @@ def test_what_goes_with_a_target_is_refused_without_one() -> None:
             command.assemble(command.parser().parse_args([flag, value]))
 
 
+@pytest.mark.installed
 def test_a_port_that_is_taken_is_told_in_words() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
