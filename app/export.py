@@ -4,7 +4,6 @@ The file holds the page's own modules and the answers that a server would give, 
 from a disk, a static host or a notebook.
 """
 
-import argparse
 import base64
 import gzip
 import hashlib
@@ -36,6 +35,7 @@ from engine.files.presets import list_presets
 from engine.files.written import in_a_folder, ready_folder
 from engine.files.written import write as written
 from engine.methods import CARDS
+from engine.parser import Parser
 from engine.rules import THRESHOLDS
 from engine.trace.store import Trace
 
@@ -75,7 +75,7 @@ class Content:
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m app.export") -> int:
     """Write the page; what cannot be read is one line and status 2."""
-    flags = argparse.ArgumentParser(prog=prog, description=__doc__)
+    flags = Parser(prog=prog, description=__doc__)
     flags.add_argument("traces", nargs="*", type=Path, help="trace files (.jsonl or .jsonl.gz); each run is a lane")
     flags.add_argument("--case", action="append", default=[], metavar="NAME", help="a recorded case; repeatable")
     flags.add_argument("--all-cases", action="store_true", help="all recorded cases, lessons and rooms")

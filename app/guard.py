@@ -17,6 +17,7 @@ SIMPLE = ("text/plain", "multipart/form-data", "application/x-www-form-urlencode
 FILES = ("/lab/open", "/lab/pooled")  # their bodies are files, not JSON
 CLOSED = ("/gradio_api/upload", "/gradio_api/upload_progress")  # nothing of the page uploads through Gradio
 UNUSED = ("/gradio_api/deep_link", "/gradio_api/dev/reload")  # the one writes files, the other never ends
+ORIGINS = "DRAFTSCOPE_ORIGINS"
 SMALL = 1_000_000  # bytes of a body that holds no trace
 READING = ("GET", "HEAD", "OPTIONS")
 
@@ -33,7 +34,7 @@ class Rules:
     def of(cls, host: str | None, most_bytes: int) -> "Rules":
         """The rules of a server that listens on `host`; DRAFTSCOPE_ORIGINS names more origins, with `*` for a part."""
         name = (host or LOOPBACK[1]).strip("[]").lower()
-        own = tuple(os.environ.get("DRAFTSCOPE_ORIGINS", "").split())
+        own = tuple(os.environ.get(ORIGINS, "").split())
         return cls(
             ()
             if name in ANYWHERE
@@ -51,7 +52,7 @@ class Rules:
             return 421, f"This server does not answer for the host {host[:80]!r}."
         origin = headers.get("origin")
         if origin is not None and not self._same(origin, host) and not _listed(origin, self.origins):
-            return 403, f"Pages of {origin[:80]!r} may not ask this server; DRAFTSCOPE_ORIGINS can list them."
+            return 403, f"Pages of {origin[:80]!r} may not ask this server; {ORIGINS} can list them."
         if any(path == closed or path.startswith(closed + "/") for closed in CLOSED):
             return 404, "Files are not uploaded here; POST traces to lab/open."
         if path in UNUSED:

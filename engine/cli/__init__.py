@@ -4,7 +4,6 @@ A file is imported when its command is called: all of them together bring torch,
 seconds that neither help nor a command without models needs.
 """
 
-import argparse
 import os
 import shlex
 import sys
@@ -14,6 +13,7 @@ from importlib import import_module
 os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
 from engine import __version__
+from engine.parser import Parser
 from engine.status import status_of
 
 COMMANDS = {  # by name: the file with its parser, and what it does
@@ -66,9 +66,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m engine") -> i
     return status_of(lambda: args.handler(args))
 
 
-def _parser(prog: str, called: str) -> argparse.ArgumentParser:
+def _parser(prog: str, called: str) -> Parser:
     """That of all commands; of those not `called` it knows name and words alone."""
-    parser = argparse.ArgumentParser(prog=prog, description="Speculative decoding, run and measured.")
+    parser = Parser(prog=prog, description="Speculative decoding, run and measured.")
     parser.add_argument("--version", action="version", version=f"draftscope {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
     if called in COMMANDS:

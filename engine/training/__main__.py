@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from engine.parser import Parser
 from engine.status import status_of
 from engine.training import commands, headcommands, models, natcommands, prmcommands, sourcecommands, strata
 from engine.training.options import add_budget
@@ -16,7 +17,7 @@ from engine.training.options import add_budget
 
 def main(argv: list[str] | None = None) -> int:
     """Parse and run one command; its exit status, see `engine.status`."""
-    parser = argparse.ArgumentParser(prog="python -m engine.training", description=__doc__)
+    parser = Parser(prog="python -m engine.training", description=__doc__)
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def add(name: str, run: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:

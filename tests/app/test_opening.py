@@ -14,7 +14,8 @@ from starlette.testclient import TestClient
 
 from app import opening
 from app import request as requests
-from app.__main__ import assemble, parser
+from app.__main__ import assemble
+from app.flags import parser
 from app.opener import Opener, Pair
 from app.routes import catalogue_json
 from app.service import Service

@@ -8,9 +8,12 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
+import torch
 
 from app import __main__ as command
+from app.flags import parser
 from engine.errors import ConfigError
+from engine.files.places import ROOT
 from engine.tasks.sandbox import run_python
 from tests.app.fakes import free_port
 
@@ -19,9 +22,7 @@ from tests.app.fakes import free_port
 def loaded(monkeypatch: pytest.MonkeyPatch) -> Any:
     """What each set of models of some flags hands to `Lab.load`."""
     monkeypatch.setattr(command, "load", lambda **given: given)
-    return lambda *flags: {
-        name: make() for name, make in command.model_loaders(command.parser().parse_args(flags)).items()
-    }
+    return lambda *flags: {name: make() for name, make in command.model_loaders(parser().parse_args(flags)).items()}
 
 
 def test_heads_go_with_the_target_of_the_flags(loaded: Any) -> None:
@@ -65,14 +66,14 @@ def test_without_a_target_heads_go_with_the_presets(loaded: Any) -> None:
 @pytest.mark.parametrize("given", ["judge", "=folder", "judge=", "target=folder"])
 def test_an_asset_is_a_role_and_a_folder(given: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        command.parser().parse_args(["--asset", given])
+        parser().parse_args(["--asset", given])
     assert "--asset" in capsys.readouterr().err
 
 
 def test_what_goes_with_a_target_is_refused_without_one() -> None:
     for flag, value in (("--draft", "small"), ("--languages", "en_XX:de_DE")):
         with pytest.raises(SystemExit, match=f"{flag} goes with --target, which is not given"):
-            command.assemble(command.parser().parse_args([flag, value]))
+            command.assemble(parser().parse_args([flag, value]))
 
 
 @pytest.mark.installed
@@ -113,8 +114,42 @@ def test_the_started_lab_says_where_it_is() -> None:
 )
 def test_limits_are_numbers_that_can_be(flag: str, given: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        command.parser().parse_args([flag, given])
+        parser().parse_args([flag, given])
     assert flag in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flag", "given", "said"),
+    [
+        ("--device", "gpu", "Unknown device 'gpu'. Did you mean"),
+        ("--draft-device", "cuda:93", "torch sees no CUDA device here"),
+        ("--dtype", "float61", "Unknown dtype 'float61'. Did you mean"),
+        ("--target", "./nowhere", "there is no folder './nowhere'"),
+        ("--threads", "0", "must be 'auto' or an integer >= 1"),
+        ("--prot", "1", "did you mean --port?"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_server_starts(
+    flag: str, given: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "CUDA" in said and torch.cuda.is_available():
+        said = "but there are"
+    with pytest.raises(SystemExit) as left:
+        parser().parse_args([flag, given])
+    assert left.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_help_names_every_variable_that_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = [path.read_text() for room in ("app", "engine") for path in (ROOT / room).rglob("*.py")]
+    named = set(re.findall(r"DRAFTSCOPE_[A-Z_]*[A-Z]", "\n".join(sources)))
+    helped = parser().format_help()
+    assert named >= {"DRAFTSCOPE_ORIGINS", "DRAFTSCOPE_RUN_CODE"}
+    assert not [one for one in named if one not in helped]
+    monkeypatch.setenv("DRAFTSCOPE_TARGET_DEVICE", "cpu")
+    monkeypatch.setenv("DRAFTSCOPE_DTYPE", "")
+    given = parser().parse_args([])
+    assert (given.target_device, given.draft_device, given.dtype, given.target) == ("cpu", "", "auto", None)
 
 
 def test_a_public_server_runs_no_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def test_an_unknown_command_names_those_that_there_are(capsys: pytest.CaptureFix
         main(["reply"])
     assert left.value.code == 2
     said = capsys.readouterr().err
-    assert "invalid choice: 'reply'" in said and all(name in said for name in COMMANDS)
+    assert "Unknown command 'reply'. Did you mean 'replay'?" in said and all(name in said for name in COMMANDS)
 
 
 def test_nothing_heavy_is_imported_for_what_needs_no_model() -> None:
