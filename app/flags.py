@@ -1,4 +1,4 @@
-"""The flags of the server, and the environment variables that stand for them."""
+"""The flags of the server, and the environment variables in their place."""
 
 import argparse
 import os

@@ -300,6 +300,9 @@ export function incomparable(run, baseline) {
   const sampling = (/** @type {Head} */ { sampling: { temperature = 0, top_k = 0, top_p = 1 } }) =>
     JSON.stringify([temperature, top_k, top_p]);
   if (sampling(ours) !== sampling(theirs)) return "another sampling";
+  if (ours.max_new_tokens !== theirs.max_new_tokens) return "another limit";
+  if (JSON.stringify(ours.stop) !== JSON.stringify(theirs.stop)) return "another stop string";
+  if (ours.record !== theirs.record) return "another record"; // a full one takes time
   const { process } = ours.extras; // a token that each process draws for its runs
   if (!process || process !== theirs.extras.process) return "been measured in another process";
   return "";

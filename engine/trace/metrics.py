@@ -77,7 +77,9 @@ def check_baseline(trace: Recorded, baseline: Recorded) -> None:
     if what == "a draft":
         raise ConfigError(f"{baseline.head.method} is no baseline: a speedup is taken against a run without a draft.")
     if what:
-        raise ConfigError(f"The baseline has {what}; a speedup is measured in one process, on one target and prompt.")
+        raise ConfigError(
+            f"The baseline has {what}; a speedup is measured in one process, on one target, with all that is asked alike."
+        )
 
 
 def unfair(trace: Recorded, baseline: Recorded) -> str:
@@ -93,6 +95,9 @@ def unfair(trace: Recorded, baseline: Recorded) -> str:
         ("dtype", ours.dtype, theirs.dtype),
         ("prompt", ours.prompt_ids, theirs.prompt_ids),
         ("sampling", ours.sampling, theirs.sampling),
+        ("limit", ours.max_new_tokens, theirs.max_new_tokens),
+        ("stop string", ours.stop, theirs.stop),
+        ("record", ours.record, theirs.record),  # a full one takes time
         ("process", _process(ours), _process(theirs)),
     ):
         if one != other or one is None:

@@ -148,6 +148,9 @@ test("two speeds may be compared only when target, machine, prompt, sampling and
     lane("prompt", { prompt_ids: [2] }),
     lane("sampling", { sampling: { temperature: 1 } }),
     lane("target", { models: { target: { id: "other" } } }),
+    lane("limit", { max_new_tokens: 1 }),
+    lane("stop", { stop: ["."] }),
+    lane("record", { record: "light" }),
     lane("process", { extras: { process: "q" } }),
     lane("unknown", { extras: {} }),
   ]);
@@ -158,6 +161,9 @@ test("two speeds may be compared only when target, machine, prompt, sampling and
   assert.match(why("prompt"), /prompt/);
   assert.match(why("sampling"), /sampling/);
   assert.match(why("target"), /target/);
+  assert.match(why("limit"), /limit/);
+  assert.match(why("stop"), /stop/);
+  assert.match(why("record"), /record/);
   assert.match(why("process"), /process/);
   assert.match(why("unknown"), /process/);
   const nameless = store.runs.get("unknown");

@@ -129,6 +129,9 @@ def test_speedup_is_a_quotient_of_speeds() -> None:
         {"extras": {"process": 7}},
         {"prompt_ids": [0, 0]},
         {"sampling": {"temperature": 1.0, "top_k": 0, "top_p": 1.0}},
+        {"max_new_tokens": 1},
+        {"stop": ["."]},
+        {"record": "light"},
     ],
 )
 def test_a_baseline_from_elsewhere_is_refused(changed: dict[str, Any]) -> None:
