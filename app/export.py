@@ -29,7 +29,7 @@ from app.state import Limits
 from app.theme import STATIC, STYLES
 from engine import __version__
 from engine.analysis import explain
-from engine.analysis.reading import read_file
+from engine.analysis.reading import named, read_file
 from engine.errors import ConfigError, LabError, unknown
 from engine.files.presets import list_presets
 from engine.files.written import in_a_folder, ready_folder
@@ -76,7 +76,9 @@ class Content:
 def main(argv: Sequence[str] | None = None, prog: str = "python -m app.export") -> int:
     """Write the page; what cannot be read is one line and status 2."""
     flags = Parser(prog=prog, description=__doc__)
-    flags.add_argument("traces", nargs="*", type=Path, help="trace files (.jsonl or .jsonl.gz); each run is a lane")
+    flags.add_argument(
+        "traces", nargs="*", type=Path, help="trace files (.jsonl or .jsonl.gz) or folders of them; each run is a lane"
+    )
     flags.add_argument("--case", action="append", default=[], metavar="NAME", help="a recorded case; repeatable")
     flags.add_argument("--all-cases", action="store_true", help="all recorded cases, lessons and rooms")
     flags.add_argument("--title", default="", help="of the page")
@@ -87,7 +89,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app.export") 
     )
     args = flags.parse_args(argv)
     try:
-        traces = [trace for path in args.traces for trace in read_file(path)]
+        traces = [trace for path in named(args.traces) for trace in read_file(path)]
         content = Content(traces, args.case, args.all_cases, args.title)
         written = write(content, args.out)
     except (LabError, OSError) as error:

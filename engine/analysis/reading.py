@@ -5,7 +5,7 @@ and nothing that contradicts itself by `identities`.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from engine.analysis.identities import identities
@@ -53,6 +53,15 @@ def traces_in(folder: Path) -> list[Path]:
             f"There are no traces in {folder}: write some with `python -m engine compare ... --out {folder}`."
         )
     return files
+
+
+def named(paths: Iterable[Path]) -> list[Path]:
+    """The files that a command line names: folders stand for the traces in them.
+
+    Raises:
+        ConfigError: a folder without a trace.
+    """
+    return [file for path in paths for file in (traces_in(path) if path.is_dir() else [path])]
 
 
 def open_file(path: str | os.PathLike[str]) -> list[bytes]:

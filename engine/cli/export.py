@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from engine.analysis.reading import read_file
+from engine.analysis.reading import named, read_file
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
 from engine.served.writing import WRITERS
 
@@ -16,7 +16,7 @@ TABLES = {"tokens": tokens_df, "nodes": nodes_df, "rounds": rounds_df}
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser("export")
-    parser.add_argument("traces", nargs="+", type=Path, help="trace files (.jsonl or .jsonl.gz)")
+    parser.add_argument("traces", nargs="+", type=Path, help="trace files (.jsonl or .jsonl.gz), or folders of them")
     parser.add_argument("--table", choices=(*TABLES, "metrics"), default="tokens", help="which table (default: tokens)")
     parser.add_argument(
         "--names",
@@ -29,7 +29,7 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Write to standard output."""
-    read = [(path, trace) for path in args.traces for trace in read_file(path)]
+    read = [(path, trace) for path in named(args.traces) for trace in read_file(path)]
     traces = [trace for _, trace in read]
     if args.names:
         for trace in traces:

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.analysis.decisions import greedy
 from engine.analysis.identities import identities
-from engine.analysis.reading import open_file
+from engine.analysis.reading import named, open_file
 from engine.analysis.replay import UNDECLARED, replay
 from engine.errors import TraceError
 from engine.rules import RULES, THRESHOLDS
@@ -40,7 +40,11 @@ def add_parser(subparsers: Any) -> None:
         "uniforms) and every identity of their numbers, without a model. Exit status 1 if something does not hold.",
     )
     parser.add_argument(
-        "traces", nargs="+", type=Path, metavar="TRACE", help="trace files (.jsonl, .jsonl.gz) of one or several runs"
+        "traces",
+        nargs="+",
+        type=Path,
+        metavar="TRACE",
+        help="trace files (.jsonl, .jsonl.gz) of one or several runs, or folders of them",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a run instead of text")
     parser.set_defaults(handler=handle)
@@ -48,7 +52,7 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Write a report a run to standard output; 1 where something does not hold."""
-    reports = [report for path in args.traces for report in _read(path)]
+    reports = [report for path in named(args.traces) for report in _read(path)]
     for report in reports:
         print(json.dumps(asdict(report)) if args.json else text(report))
     return int(any(report.faults for report in reports))

@@ -35,7 +35,7 @@ def run(events: list[Event], folder: Path, capsys: pytest.CaptureFixture[str], *
 
 def test_every_recorded_case_holds(capsys: pytest.CaptureFixture[str]) -> None:
     files = sorted(TRACES.glob("*.jsonl.gz"))
-    assert main(["replay", *map(str, files), "--json"]) == 0
+    assert main(["replay", str(TRACES), "--json"]) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert len(found) == len(files) and not any(report["faults"] or report["unknown"] for report in found)
     rules = {report["rule"] for report in found if report["decisions"]}
@@ -173,3 +173,6 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(
     assert "cannot be read" in first and "all hold" in second
     assert main(["replay", str(tmp_path / "missing.jsonl")]) == 2
     assert "missing.jsonl" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert main(["replay", str(tmp_path / "empty")]) == 2
+    assert "no traces in" in capsys.readouterr().err
