@@ -29,7 +29,7 @@ export const KEYS = [
   [["Esc"], "close what is open over the page, else clear the selection; in another room, back to Compare"],
   [["1", "2", "3", "4"], "text, score, trees, shares"],
   [["h"], "hide or show the details"],
-  [["+", "-"], "in the score: zoom; there W and S zoom too, A and D pan, Enter folds a band"],
+  [["+", "-"], "in the score: zoom; with the focus there W and S zoom too, A and D pan, Enter folds a band"],
   [["Ctrl", "Enter"], "run"],
   [["?"], "this page"],
 ];

@@ -71,8 +71,15 @@ function moves(store, lab) {
     2: () => store.setOption("stage", "score"),
     3: () => store.setOption("stage", "trees"),
     4: () => store.setOption("stage", "shares"),
+    ...(store.options.stage === "score" ? zooms(lab) : {}),
   };
 }
+
+/** Keys of the score, wherever the focus is. @param {Lab} lab */
+const zooms = ({ ui }) => {
+  const [wider, narrower] = [() => ui.emit("zoom", 1), () => ui.emit("zoom", -1)];
+  return { "+": wider, "=": wider, "-": narrower };
+};
 
 /** The cursor, or a place before the start of the run that is shown. @param {Store} store */
 const here = (store) => store.cursor ?? { run: store.run()?.key ?? "", pos: -1, round: -1, node: null };

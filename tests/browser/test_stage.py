@@ -153,6 +153,10 @@ def test_zoom_by_wheel_keys_and_buttons_writes_the_tokens(visit: Any) -> None:
     page.keyboard.press("s")
     page.get_by_role("button", name="Fit").first.click()
     page.wait_for_function(f"{wide} === {start}")
+    page.locator("body").press("+")
+    page.wait_for_function(f"{wide} > {start}")
+    page.locator("body").press("-")
+    page.wait_for_function(f"{wide} === {start}")
 
 
 def test_what_is_painted_as_a_run_grows_is_what_is_painted_at_once(visit: Any) -> None:

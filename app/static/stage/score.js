@@ -312,6 +312,7 @@ export function mount(element, store, lab) {
     later();
     if (opened) store.frame("score-reveal", reveal);
   }).observe(scroll);
+  lab?.ui.on("zoom", (by) => zoom(by));
   offer(element, lab, () => (store.lanes.length ? picture() : null));
   later();
 }

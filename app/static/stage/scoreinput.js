@@ -127,9 +127,6 @@ export function listen(scroll, over, store, plot, act) {
   };
   /** @type {Partial<Record<string, () => void>>} */
   const moves = {
-    "+": () => act.zoom(1),
-    "=": () => act.zoom(1),
-    "-": () => act.zoom(-1),
     w: () => act.zoom(1),
     s: () => act.zoom(-1),
     a: () => pan(-1),

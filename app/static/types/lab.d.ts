@@ -171,6 +171,8 @@ export interface UiTopics {
   step: number;
   /** so many events of a round on, or back: draft, verify, decide */
   event: 1 | -1;
+  /** a step wider or narrower of the score */
+  zoom: 1 | -1;
   /** mark the positions `from` to `to` of a lane for a moment; who can, calls `found` */
   flash: { readonly key: string; readonly from: number; readonly to: number; readonly found: () => void };
 }
