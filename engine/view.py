@@ -1,7 +1,8 @@
 """RoundView: everything a rule may look at in one round, computed when first asked for.
 
 Row convention: row 0 of a [M, V] tensor follows the last committed token, row i + 1 follows draft node i.
-Dimension key: N nodes, M = N + 1 target rows, G draft groups, V vocabulary, n entries kept.
+Dimension key: N nodes, M = N + 1 target rows, G draft groups, R rows of any, V vocabulary, n entries
+kept.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from engine.model.session import NAN
 from engine.sampling import distribution, first_argmax, pick, read, wide
 from engine.trace.events import TopN
 
+BEYOND = 8  # entries that are looked at behind those that are kept, for equal ones
 Part = Callable[["RoundView"], tuple[Tensor, ...]]  # numbers that a transfer may bring
 
 
@@ -93,10 +95,10 @@ class RoundView:
     @cached_property
     def stats(self) -> "Stats":
         """Entropies, top-n and probabilities of this round (one pass over the logits)."""
-        parts = self.brought("stats")
-        return Stats(
-            _told(*parts[:4]), _told(*parts[4:]) if parts[4:] else None, self.draft.group, self.draft.parents, self.read
-        )
+        parts, n, theirs = self.brought("stats"), self.top_n, self.draft.logits
+        target = _told(*parts[:4], n=n, rows_RV=self.logits)
+        draft = _told(*parts[4:], n=n, rows_RV=theirs) if parts[4:] and theirs is not None else None
+        return Stats(target, draft, self.draft.group, self.draft.parents, self.read)
 
     @cached_property
     def ranks(self) -> list[tuple[int, float]]:
@@ -133,9 +135,10 @@ class RoundView:
         """First entries, zeros left out, of the distributions that the target draws from [M] and the draft [G]."""
         drawn_from, parts = self.draft.distributions, self.brought("cut")
         if isinstance(drawn_from, SparseDistributions):
-            parts = [*parts, *read(*_first(torch.stack([drawn_from[g] for g in range(len(drawn_from))]), self.top_n))]
-        target = rows_of(parts[0], parts[1], len(self.logits))
-        draft = rows_of(parts[2], parts[3], len(drawn_from)) if drawn_from is not None else []
+            drawn_from = torch.stack([drawn_from[g] for g in range(len(drawn_from))])
+            parts = [*parts, *read(*_first(drawn_from, self.top_n))]
+        target = rows_of(parts[0], parts[1], self.top_n, self.p)
+        draft = rows_of(parts[2], parts[3], self.top_n, drawn_from) if drawn_from is not None else []
         return _alive(target), _alive(draft)
 
     def several(self, row: int) -> bool:
@@ -252,9 +255,18 @@ def _cut(view: RoundView) -> tuple[Tensor, ...]:
     return parts + (_first(drawn_from.to(view.p.device), view.top_n) if isinstance(drawn_from, Tensor) else ())
 
 
-def _first(distributions_MV: Tensor, n: int) -> tuple[Tensor, ...]:
-    top = wide(distributions_MV).topk(min(n, distributions_MV.shape[-1]))
-    return top.values, top.indices
+def _first(distributions_RV: Tensor, n: int) -> tuple[Tensor, ...]:
+    p = wide(distributions_RV)
+    ids = first_ids(p, n)
+    return p.gather(-1, ids), ids
+
+
+def first_ids(x_RV: Tensor, n: int) -> Tensor:
+    """Ids of the n largest entries of each row and of the next `BEYOND`, equal ones by id [R, n + BEYOND]; of more
+    equal ones than that any may be missing, see `rows_of`."""
+    ids = x_RV.topk(min(n + BEYOND, x_RV.shape[-1]), dim=-1).indices.sort(dim=-1).values
+    order = x_RV.gather(-1, ids).sort(dim=-1, descending=True, stable=True).indices
+    return ids.gather(-1, order)
 
 
 @dataclass(slots=True)
@@ -321,18 +333,20 @@ def _stats(view: RoundView) -> tuple[Tensor, ...]:
 
 def _distributions(logits: Tensor, rows: list[int], tokens: Tensor, n: int) -> tuple[Tensor, ...]:
     """Entropies, children's probabilities, first probabilities and ids."""
-    logp = torch.log_softmax(wide(logits), dim=-1)
+    rows_RV = wide(logits)
+    logp = torch.log_softmax(rows_RV, dim=-1)
     p = logp.exp()
     h = -(p * logp).nan_to_num_(0.0).sum(-1)  # 0 * -inf is 0 here
-    top = p.topk(min(n, p.shape[-1]), dim=-1)
+    ids = first_ids(rows_RV, n)  # of logits, whose first is the choice, where probabilities may have lost a difference
     child = p[torch.tensor(rows, dtype=torch.long, device=p.device), tokens] if rows else p.new_empty(0)
-    return h, child, top.values, top.indices
+    return h, child, p.gather(-1, ids), ids
 
 
-def _told(h: list[float], child: list[float], values: list[float], ids: list[int]) -> Distributions:
+def _told(
+    h: list[float], child: list[float], values: list[float], ids: list[int], *, n: int, rows_RV: Tensor
+) -> Distributions:
     """Flat lists of a transfer, put in order."""
-    tops = rows_of(values, ids, len(h))
-    return Distributions(h, tops, child)
+    return Distributions(h, rows_of(values, ids, n, rows_RV), child)
 
 
 def _alive(tops: list[TopN]) -> list[TopN]:
@@ -340,10 +354,17 @@ def _alive(tops: list[TopN]) -> list[TopN]:
     return [[one for one in top if one[1] > 0] for top in tops]
 
 
-def rows_of(values: list[float], ids: list[int], count: int) -> list[TopN]:
-    """Flat lists of first probabilities and ids as one list a row."""
+def rows_of(values: list[float], ids: list[int], n: int, rows_RV: Tensor) -> list[TopN]:
+    """Flat lists of first probabilities and ids (`first_ids`) as the first n of each row: likeliest first, equal ones
+    by id. Where more are equal than the lists hold, the row itself is sorted."""
+    count = len(rows_RV)
     pairs, width = list(zip(ids, values, strict=True)), len(ids) // count if count else 0
-    return [pairs[r * width : (r + 1) * width] for r in range(count)]
+    found = [pairs[r * width : (r + 1) * width] for r in range(count)]
+    for r, row in enumerate(found):
+        if n < width < rows_RV.shape[-1] and row[-1][1] == row[n - 1][1] > 0:
+            order = wide(rows_RV[r]).sort(dim=-1, descending=True, stable=True).indices[:n].tolist()
+            found[r] = [(i, p) for i, (_, p) in zip(order, row, strict=False)]
+    return [row[:n] for row in found]
 
 
 PARTS: dict[str, Part] = {

@@ -5,9 +5,10 @@ import math
 import pytest
 import torch
 
+from engine.config import Sampling
 from engine.draft import EMPTY, Draft
 from engine.sampling import entropy
-from engine.view import observe
+from engine.view import RoundView, observe
 
 TREE = Draft(
     (2, 0, 5, 1),
@@ -47,6 +48,22 @@ def test_the_whole_vocabulary_overlaps_always() -> None:
     """EASD with n >= V: the overlap is 1."""
     stats = observe(TREE, ROWS, 50)
     assert [stats.overlap(i, 50) for i in range(4)] == [1.0] * 4 and len(stats.target.top[0]) == 12
+
+
+@pytest.mark.parametrize("levels", [1, 2, 4, 12], ids=lambda n: f"{n}_values")
+@pytest.mark.parametrize("n", [1, 4, 10, 39, 40, 50])
+def test_equal_entries_are_told_by_id(n: int, levels: int) -> None:
+    """So that the first is the choice, and which ids are the first n does not hang on a sort; few values in 60 rows
+    leave more equal ones than are looked at."""
+    rows = torch.randint(levels, (60, 40), generator=torch.Generator().manual_seed(n)).float()
+    view = RoundView(EMPTY, rows, Sampling(), [], 0.0, n)
+    for row, top in zip(rows.tolist(), view.stats.target.top, strict=True):
+        assert [i for i, _ in top] == sorted(range(40), key=lambda i: (-row[i], i))[:n]
+    assert [top[0][0] for top in view.stats.target.top] == view.choice
+    sampled = RoundView(EMPTY, rows, Sampling(temperature=1.0, top_p=0.5), [], 0.0, n)
+    for law, top in zip(sampled.p.tolist(), sampled.cut[0], strict=True):
+        order = sorted((i for i in range(40) if law[i]), key=lambda i: (-law[i], i))
+        assert [i for i, _ in top] == order[:n]
 
 
 def test_minus_infinity_is_no_trouble() -> None:
