@@ -38,7 +38,7 @@ def test_what_readme_shows_in_short_hides_no_goal_that_was_missed(tmp_path: Path
     changed.write_text(json.dumps(auto))
     marked = measured.left(changed).count("**missed**")
     said = measured.left_said(changed)
-    assert f"{total - marked} of {total} reached it" in said and "on sentences (0.50 of" in said
+    assert f"{total - marked} of {total} reached it" in said and "on sentences (0.500 of" in said
 
     page = json.loads(PAGE.read_text(encoding="utf-8"))
     page["frames_per_s"] = 12.0

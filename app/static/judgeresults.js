@@ -73,11 +73,14 @@ function about(result, task) {
 
 /** @param {JudgeResult} result */
 function claims(result) {
-  /** @param {string} what @param {number | null} above @param {number | null} gap */
+  const signed = (/** @type {number} */ gap) => `${gap >= 0 ? "+" : "−"}${Math.abs(100 * gap).toFixed(1)}`;
+  /** @param {string} what @param {Interval | null} above @param {Interval | null} gap */
   const say = (what, above, gap) => {
     if (above === null || gap === null) return null;
-    const by = `${gap >= 0 ? "+" : "−"}${Math.abs(100 * gap).toFixed(1)} points on average`;
-    return `The judge's curve lies at or above that of ${what} on ${percent(above)} of the range they share, by ${by}.`;
+    const { low, high } = gap;
+    const span = low === null || high === null ? "" : ` (${signed(low)} to ${signed(high)})`;
+    const where = `on ${percent(above.mean)} of the range they share`;
+    return `The judge's curve lies at or above that of ${what} ${where}, by ${signed(gap.mean)} points${span} on average.`;
   };
   return [
     say("top-K", result.above_topk, result.gap_to_topk),

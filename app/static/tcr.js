@@ -42,7 +42,8 @@ const ranks = {
   names: ["tcr_histogram"],
   caption:
     "Terminal confidence rank (TCR): the rank, by cumulative draft log-probability, of the last accepted draft " +
-    "token; 0: none accepted. Dashed: a quarter of the draft, N = draft tokens and root.",
+    "token; 0: none accepted. Of a draft without probabilities it is the place in the draft, breadth first. Dashed: " +
+    "a quarter of the largest draft, N = draft tokens and root.",
   needs: (rounds) => isTree(rounds) && ranked(rounds).length > 0,
   domain: (all) => ({ x: Math.max(4, ...all.flatMap((rounds) => rounds.map(sizeOf))) }),
   draw({ rounds, width, height, small, title, domain, store }) {
@@ -50,7 +51,10 @@ const ranks = {
     const step = Math.max(1, Math.ceil(domain.x / (small ? 24 : 60)));
     /** @type {number[]} */
     const counts = [];
-    for (const { rank } of found) counts[Math.floor(rank / step)] = (counts[Math.floor(rank / step)] ?? 0) + 1;
+    for (const { rank } of found) {
+      const place = Math.ceil(rank / step); // 0 stands alone
+      counts[place] = (counts[place] ?? 0) + 1;
+    }
     const high = Math.max(...Array.from(counts, (count) => count ?? 0)) / found.length;
     const chart = frame({
       width,
@@ -65,23 +69,24 @@ const ranks = {
       yFormat: percent,
     });
     Array.from(counts, (count) => count ?? 0).forEach((many, i) => {
-      const low = i * step;
-      const top = low + step - 1;
+      const low = i ? (i - 1) * step + 1 : 0;
+      const top = i * step;
       const words = low === top ? `rank ${low}` : `ranks ${low} to ${top}`;
       bar(chart, {
         x0: chart.x(low - 0.5) + 0.5,
         x1: chart.x(top + 0.5) - 0.5,
         value: many / found.length,
-        colour: low === 0 && step === 1 ? "--neutral" : "--draft-2",
+        colour: i ? "--draft-2" : "--neutral",
         store,
-        lines: [low === 0 && step === 1 ? "none accepted" : words, `${many} of ${count(found.length, "round")}`],
+        lines: [i ? words : "none accepted", `${many} of ${count(found.length, "round")}`],
         pick: { name: "tcr", filter: makeFilter({ kind: "tcr", low, high: top }) },
       });
     });
     const quarter = found.filter(({ rank, round }) => rank <= sizeOf(round) / 4).length / found.length;
     const sorted = found.map(({ rank }) => rank).sort((a, b) => a - b);
-    const size = Math.max(...found.map(({ round }) => sizeOf(round)));
-    marker(chart, size / 4, `${percent(quarter)} within the first quarter`, { dy: 9 });
+    const sizes = found.map(({ round }) => sizeOf(round));
+    const whose = new Set(sizes).size > 1 ? "the first quarter of its own draft" : "the first quarter";
+    marker(chart, Math.max(...sizes) / 4, `${percent(quarter)} within ${whose}`, { dy: 9 });
     if (!small)
       for (const share of [0.5, 0.9])
         marker(chart, quantile(sorted, share), `${percent(share)}: ${quantile(sorted, share)}`, {

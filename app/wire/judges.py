@@ -48,10 +48,10 @@ class JudgeResult(TypedDict):
     auc: float | None
     groups: dict[str, str]  # what the groups of settings are called
     rows: list[JudgedSetting]
-    above_topk: float | None
-    gap_to_topk: float | None
-    above_transfer: float | None
-    gap_to_transfer: float | None
+    above_topk: Mean | None  # share of the range that both curves have
+    gap_to_topk: Mean | None  # accuracy, on average over that range
+    above_transfer: Mean | None
+    gap_to_transfer: Mean | None
     models: dict[str, Any]
     command: str
     figure: Plot

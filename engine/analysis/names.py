@@ -129,7 +129,8 @@ NAMES: tuple[Name, ...] = (
         name="tcr_histogram",
         unit="rounds",
         formula="counts[r] = rounds whose last accepted draft token has draft rank r",
-        note="HeteroSpec's TCR; top_quarter is the share of rounds with r <= N / 4.",
+        note="HeteroSpec's TCR; top_quarter is the share of rounds with r <= N / 4. Of a draft without probabilities r "
+        "is the place in it.",
     ),
     Name(
         name="penalised_rate",

@@ -258,10 +258,10 @@ def _claims(result: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _claim(what: str, above: float | None, gap: float | None) -> str:
+def _claim(what: str, above: Mapping[str, Any] | None, gap: Mapping[str, Any] | None) -> str:
     if above is None or gap is None:
         return f"- Its curve shares no range with that of {what}."
-    where = f"at or above that of {what} on {above:.0%} of the common range, by {gap:+.1%} on average"
+    where = f"at or above that of {what} on {above['mean']:.0%} of the common range, by {percents(gap, '+')} on average"
     return f"- Its curve of accuracy against tokens a target call lies {where}."
 
 

@@ -322,7 +322,7 @@ def left_said(path: Path) -> str:
         if task == first and not row["auto"].endswith(KEPT)
     ]
     missed = [
-        f"{_kept(row['auto']).replace(KEPT, ' (kept)')} on {task} ({row['over_best']['median']:.2f} of `{row['best']}`)"
+        f"{_kept(row['auto']).replace(KEPT, ' (kept)')} on {task} ({row['over_best']['median']:.3f} of `{row['best']}`)"
         for task, row in rows
         if row["over_best"]["median"] < LEFT
     ]

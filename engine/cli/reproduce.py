@@ -34,6 +34,11 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--list", action="store_true", help="all tables and figures, with their verdicts; run nothing")
     parser.add_argument("--again", action="store_true", help="measure again what is recorded")
+    parser.add_argument(
+        "--decide",
+        action="store_true",
+        help="tables, statements and verdicts anew from what is recorded, as after a change of an entry; run nothing",
+    )
     parser.add_argument("--items", type=COUNT, metavar="N", help="prompts a task (default: as the entry says)")
     parser.add_argument(
         "--minutes", type=MINUTES, default=0.0, help="stop after so many; run again to go on (0: never)"
@@ -63,6 +68,8 @@ def handle(args: argparse.Namespace) -> int:
     if args.list:
         print(json.dumps([_listed(args, one) for one in found], indent=1) if args.json else as_list(args, found))
         return 0
+    if args.decide:
+        return _decide(args, found)
     wanted = [one for one in found if one[1].plans or one[1].source]
     if not wanted:
         _, item = found[0]
@@ -89,6 +96,18 @@ def handle(args: argparse.Namespace) -> int:
             print(as_text(entry, results[-1]))
     if args.json:
         print(json.dumps(results, indent=1))
+    return 0
+
+
+def _decide(args: argparse.Namespace, found: Sequence[Entry]) -> int:
+    """Write again what follows from each recorded result, and say where a verdict changed."""
+    for entry in found:
+        if (result := load(*entry, args.out)) is None:
+            continue
+        now = result | follows(entry[1], result)
+        save(*entry, now, args.out)
+        if now["verdict"] != result["verdict"]:
+            print(f"{entry[0].key}:{entry[1].id}: {now['verdict']}, no longer {result['verdict']}")
     return 0
 
 

@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.analysis.intervals import mean_interval, ratio_interval, speedup_interval
 from engine.analysis.judge import accuracy, mean_gap, share_above
 from engine.judge.memo import MemoModel
@@ -83,11 +86,6 @@ class Score:
     def tau(self) -> float:
         """Tokens a target call, over all problems together; 0 where the target was never called."""
         return sum(self.tokens) / sum(self.calls) if any(self.calls) else 0.0
-
-    @property
-    def point(self) -> tuple[float, float]:
-        """(tokens a call, accuracy)."""
-        return self.tau, sum(self.correct) / max(len(self.correct), 1)
 
 
 def settings(
@@ -175,21 +173,42 @@ def report(scores: Sequence[Score]) -> dict[str, Any]:
     sd = scores[0]
     plain = next((score for score in scores if score.setting.group == "target"), sd)
     rows = [_row(score, sd) | _translated(score, sd) | _speed(score, plain) for score in scores]
-    own, transfer, topk = (_curve(scores, group) for group in ("own", "transfer", "topk"))
-    start = [sd.point]
     return {
         "problems": len(sd.correct),
         "groups": GROUPS,
         "rows": rows,
-        "above_topk": share_above(start + own, start + topk),
-        "gap_to_topk": mean_gap(start + own, start + topk),
-        "above_transfer": share_above(start + own, start + transfer) if transfer else None,
-        "gap_to_transfer": mean_gap(start + own, start + transfer) if transfer else None,
+        "above_topk": _against(scores, "topk", share_above),
+        "gap_to_topk": _against(scores, "topk", mean_gap),
+        "above_transfer": _against(scores, "transfer", share_above),
+        "gap_to_transfer": _against(scores, "transfer", mean_gap),
     }
 
 
-def _curve(scores: Sequence[Score], group: str) -> list[tuple[float, float]]:
-    return [score.point for score in scores if score.setting.group == group]
+Curve = Sequence[tuple[float, float]]
+
+
+def _against(
+    scores: Sequence[Score], group: str, measure: Callable[[Curve, Curve], float | None]
+) -> dict[str, Any] | None:
+    """The judge's curve of (tokens a call, accuracy) against another group's, both from the exact method's point on,
+    with an interval over problems; None without the group or a range that both share."""
+    own = [score for score in scores if score.setting.group in ("exact", "own")]
+    other = [score for score in scores if score.setting.group in ("exact", group)]
+    if len(other) < 2:
+        return None
+    numbers = [column for score in (*own, *other) for column in (score.tokens, score.calls, score.correct)]
+    columns: NDArray[Any] = np.array([np.ones(len(scores[0].correct)), *numbers], dtype=np.float64)
+
+    def points(sums: NDArray[Any]) -> Curve:
+        n, *rest = sums.tolist()
+        return [(t / c if c else 0.0, right / n) for t, c, right in zip(*(rest[i::3] for i in range(3)), strict=True)]
+
+    def measured(sums: NDArray[Any]) -> NDArray[Any]:
+        curves = [points(row) for row in np.atleast_2d(sums)]
+        found = [measure(curve[: len(own)], curve[len(own) :]) for curve in curves]
+        return np.array([np.nan if one is None else one for one in found]).reshape(sums.shape[:-1])
+
+    return _interval(ratio_interval(columns.T.tolist(), measured))
 
 
 def _row(score: Score, sd: Score) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class Quantity:
     against: str = ""  # runs on the same prompts, for differences and quotients
     task: str = ""
     path: str = ""  # such as compare.over_k[method=stand,k=8].tau
+    trials: str = ""  # of a share: the path of how many trials it is of; its interval is then Wilson's
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,10 @@ class Check:
     high: float = 0.0  # of "within": from value to high
     than: Quantity | None = None  # compared with this instead of `value`
     times: float = 1.0  # and with so many times as much
-    margin: float = 0.0  # of numbers without an interval: differences up to it leave the statement open
+    # Of numbers without an interval one of these tells when they decide; without one the statement stays open.
+    margin: float = 0.0  # differences up to it leave the statement open
+    scatter: float = 0.0  # and those up to this share of the larger number, as of times taken once
+    exact: bool = False  # counts and other properties that would come out the same again
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
-from engine.analysis.intervals import Interval
+from engine.analysis.intervals import Interval, wilson
 from engine.papers.entries import Check, Item, Ours, Quantity, quantity
 from engine.papers.measures import measured
 from engine.papers.paths import as_interval, entries, value_at
@@ -23,7 +23,12 @@ def of_records(found: Records) -> Lookup:
 
 def of_file(data: Any) -> Lookup:
     """Numbers from a file of results."""
-    return lambda q: value_at(data, q.path)
+
+    def look(q: Quantity) -> Interval | None:
+        found, trials = value_at(data, q.path), value_at(data, q.trials) if q.trials else None
+        return found if found is None or trials is None else wilson(round(found.mean * trials.mean), int(trials.mean))
+
+    return look
 
 
 def summary(item: Item, look: Lookup, data: Any = None) -> dict[str, Any]:
@@ -51,7 +56,8 @@ def verdict(item: Item, outcomes: Iterable[Outcome]) -> Verdict:
 
 
 def decided(check: Check, look: Lookup) -> dict[str, Any]:
-    """A statement with its numbers and its outcome: decided by the whole 95 % interval, else open."""
+    """A statement with its numbers and its outcome: decided by the whole 95 % interval, else open. Numbers without one
+    decide as far as the statement says that they may."""
     ours, other = look(check.q), _times(check.times, look(check.than)) if check.than else None
     missing = ours is None or (check.than is not None and other is None)
     return {
@@ -74,11 +80,15 @@ def _times(factor: float, found: Interval | None) -> Interval | None:
 
 
 def _outcome(check: Check, ours: Interval, other: Interval | None) -> Outcome:
-    low, high = _bounds(ours)
-    low, high = low - check.margin, high + check.margin
-    floor, ceiling = _bounds(other) if other else (check.value, check.value)
     if check.relation == "equal":
         return "holds" if ours.mean == (other.mean if other else check.value) else "fails"
+    bare = ours.low is None or (other is not None and other.low is None)
+    if bare and not (check.exact or check.margin or check.scatter):
+        return "open"
+    margin = check.margin + check.scatter * max(abs(ours.mean), abs(other.mean if other else check.value))
+    low, high = _bounds(ours)
+    low, high = low - margin, high + margin
+    floor, ceiling = _bounds(other) if other else (check.value, check.value)
     if check.relation == "within":
         if check.value <= low and high <= check.high:
             return "holds"
@@ -87,7 +97,7 @@ def _outcome(check: Check, ours: Interval, other: Interval | None) -> Outcome:
         low, high, floor, ceiling = -high, -low, -ceiling, -floor
     if low > ceiling:
         return "holds"
-    same = ours.low is None and not check.margin and ours.mean == floor
+    same = bare and check.exact and ours.mean == floor
     return "fails" if high < floor or same else "open"
 
 

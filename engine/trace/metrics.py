@@ -78,7 +78,7 @@ def check_baseline(trace: Recorded, baseline: Recorded) -> None:
         raise ConfigError(f"{baseline.head.method} is no baseline: a speedup is taken against a run without a draft.")
     if what:
         raise ConfigError(
-            f"The baseline has {what}; a speedup is measured in one process, on one target, with all that is asked alike."
+            f"The baseline has {what}; a speedup is measured in one process, on one target, asked the same."
         )
 
 

@@ -63,10 +63,12 @@ export interface JudgeResult {
   /** what the groups of settings are called */
   readonly groups: Readonly<Record<string, string>>;
   readonly rows: readonly JudgedSetting[];
-  readonly above_topk: number | null;
-  readonly gap_to_topk: number | null;
-  readonly above_transfer: number | null;
-  readonly gap_to_transfer: number | null;
+  /** share of the range that both curves have */
+  readonly above_topk: Interval | null;
+  /** accuracy, on average over that range */
+  readonly gap_to_topk: Interval | null;
+  readonly above_transfer: Interval | null;
+  readonly gap_to_transfer: Interval | null;
   readonly models: JsonObject;
   readonly command: string;
   readonly figure: Plot;

@@ -34,11 +34,16 @@ def test_an_item_is_run_gone_on_with_and_shared(zoo: Zoo, tmp_path: Path, capsys
     given = [*pair, "--threads", "1", "--out", str(tmp_path / "out"), "--keep", str(tmp_path / "keep")]
     assert main(["reproduce", "easd:T3", "--items", "1", *given]) == 0
     told = capsys.readouterr()
-    assert "Verdict: confirmed" in told.out and "4 of 4 runs" in told.err
+    assert "Verdict: not confirmed" in told.out and "4 of 4 runs" in told.err, "one prompt has no interval"
     assert "left out: rsd: RSD needs an asset of the role prm" in told.err
     result = json.loads((tmp_path / "out" / "easd-T3.json").read_text())
     assert [run["label"] for run in result["runs"]] == ["ar", "draft_alone", "sd", "easd"]
     assert result["prompts"] == {"arithmetic": 1} and result["models"]["target"]["parameters"] < 100_000
+    file = tmp_path / "out" / "easd-T3.json"
+    before = file.read_text()
+    file.write_text(before.replace('"verdict": "not confirmed"', '"verdict": "refuted"'))
+    assert main(["reproduce", "easd:T3", "--decide", *given]) == 0
+    assert capsys.readouterr().out == "easd:T3: not confirmed, no longer refuted\n" and file.read_text() == before
     assert main(["reproduce", "easd:T5", "--items", "2", *given]) == 0
     assert "4 of 4 runs" in capsys.readouterr().err
     assert main(["reproduce", "easd:T3", "--items", "2", "--minutes", "0.000001", *given]) == 0

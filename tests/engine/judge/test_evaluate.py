@@ -49,11 +49,24 @@ def test_numbers_of_the_report() -> None:
     )
     assert own["accuracy_drop"]["mean"] == -0.5 and sd["accuracy_drop"]["mean"] == 0
     assert (sd["same_text_as_sd"], own["same_text_as_sd"]) == (1.0, 0.0)
-    assert result["above_topk"] == 1.0 and result["gap_to_topk"] == pytest.approx(
-        0.5
-    )  # both from 0.5; one to 1, one to 0
-    assert result["above_transfer"] == 1.0 and result["gap_to_transfer"] == pytest.approx(0)
+    above, gap = result["above_topk"], result["gap_to_topk"]
+    assert above["mean"] == 1.0 and gap["mean"] == pytest.approx(0.5)  # both from 0.5; one to 1, one to 0
+    assert (gap["low"], gap["high"], gap["n"]) == (pytest.approx(0.5), pytest.approx(0.5), 2), "whichever are drawn"
+    assert result["above_transfer"]["mean"] == 1.0 and result["gap_to_transfer"]["mean"] == pytest.approx(0)
     assert "| sd | 2.00 | 50.0%" in table("a", result) and "speedup" not in own and "tokens/s" not in table("a", result)
+
+
+def test_a_curve_above_another_by_chance_says_so() -> None:
+    """Of ten problems the judge's setting has one more right than top-K's: draws without that one leave no gap."""
+    found = settings(4, [0.5], "a", None, ks=(2,))
+    keep = [i for i, s in enumerate(found) if s.group in ("exact", "topk") or s.name == "autojudge 0.5000"]
+    found = [found[i] for i in keep]
+    exact, fast = [1, 10, 6, 5, 1, 0], [10, 8, 2, 0, 0]
+    lines = [[exact, [1, *fast], [int(place > 0), *fast]] for place in range(10)]
+    result = report(collect(found, lines))
+    gap, above = result["gap_to_topk"], result["above_topk"]
+    assert gap["mean"] == pytest.approx(0.05) and gap["low"] == pytest.approx(0) and 0.1 < gap["high"] < 0.2
+    assert above["mean"] == above["low"] == 1.0 and result["above_transfer"] is result["gap_to_transfer"] is None
 
 
 def test_a_small_run(zoo: Zoo, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_seven_of_ten_measurable_items_have_a_result() -> None:
 def test_a_file_that_was_not_made_yet_gives_no_numbers(tmp_path: Path) -> None:
     """Statements and points from it are missing, those from another are as ever."""
     source, path = ("a.json", "b.json"), "{}.rows[k=1].v"
-    checks = tuple(Check("It is.", Quantity(path=path.format(name)), "above") for name in "ab")
+    checks = tuple(Check("It is.", Quantity(path=path.format(name)), "above", exact=True) for name in "ab")
     ours = Ours("x", "y", (), tuple((name, f"{name}.rows[k=1]") for name in "ab"), form="points", at=("k", "v"))
     item = Item("T1", "Table 1", "x", "y.", ours=(ours,), checks=checks, source=source)
     (tmp_path / "b.json").write_text('{"rows": [{"k": 1, "v": 2}]}')
@@ -76,8 +76,14 @@ def check(relation: Any = "above", **more: Any) -> Check:
         (Interval(2, 1, 3, 9), check("within", value=1.5, high=3), "open"),
         (Interval(2, 1, 3, 9), check("within", value=4, high=5), "fails"),
         (Interval(2, 1, 3, 9), check("equal", value=2), "holds"),
-        (Interval(2, None, None, 1), check(value=2), "fails"),
-        (Interval(2, None, None, 1), check(value=1.99), "holds"),
+        (Interval(2, None, None, 1), check(value=0), "open"),
+        (Interval(2, None, None, 1), check("below", value=1), "open"),
+        (Interval(2, None, None, 1), check(value=2, exact=True), "fails"),
+        (Interval(2, None, None, 1), check(value=1.99, exact=True), "holds"),
+        (Interval(2, None, None, 1), check(value=1.7, scatter=0.1), "holds"),
+        (Interval(2, None, None, 1), check(value=1.9, scatter=0.1), "open"),
+        (Interval(2, None, None, 1), check("below", value=1.7, scatter=0.1), "fails"),
+        (Interval(2, None, None, 1), check(value=2.2, scatter=0.1), "open"),
         (Interval(2, None, None, 1), check(value=1.99, margin=0.1), "open"),
         (Interval(2, None, None, 1), check(value=2, margin=0.1), "open"),
         (None, check(), "missing"),
@@ -86,6 +92,17 @@ def check(relation: Any = "above", **more: Any) -> Check:
 def test_a_statement_is_decided_by_the_whole_interval(found: Interval | None, asked: Check, outcome: str) -> None:
     """What lies on both sides of a bound is open."""
     assert decided(asked, lambda _: found)["outcome"] == outcome
+
+
+def test_a_share_of_so_many_trials_has_an_interval(tmp_path: Path) -> None:
+    """Six of ten are not known to be more than half; 600 of 1,000 are."""
+    (tmp_path / "a.json").write_text('{"few": {"share": 0.6, "n": 10}, "many": {"share": 0.6, "n": 1000}}')
+    quantities = [Quantity(path=f"a.{name}.share", trials=f"a.{name}.n") for name in ("few", "many")]
+    checks = tuple(Check("More than half.", one, "above", value=0.5) for one in quantities)
+    item = Item("F1", "Figure 1", "x", "y.", checks=checks, source=("a.json",))
+    few, many = follows(item, {}, tmp_path)["checks"]
+    assert (few["outcome"], many["outcome"]) == ("open", "holds")
+    assert many["ours"]["n"] == 1000 and many["ours"]["low"] == pytest.approx(0.5693, abs=1e-4)
 
 
 def test_two_numbers_are_compared_by_both_intervals() -> None:
