@@ -92,6 +92,26 @@ def test_a_prediction_comes_before_what_it_reveals(visit_cases):
     expect(page.locator(".lesson-after")).to_contain_text("Not quite")
 
 
+def test_what_would_tell_a_prediction_is_covered_until_it_is_made(visit_cases):
+    page = visit_cases("?trace=first_look&beside=target_call~1")
+    told = [page.locator(".v-verdict-line"), page.locator(".lane .figures dd").first, page.locator(".dock canvas").first]
+    expect(page.locator(".beside")).to_contain_text("Numbers on the page are covered")
+    for one in told:
+        expect(one).to_be_hidden()
+    expect(page.locator(".lane").first.get_by_text("coins").first).to_be_visible()
+    page.get_by_label("Your prediction").fill("10")
+    page.get_by_role("button", name="Reveal").click()
+    for one in told:
+        expect(one).to_be_visible()
+    page.get_by_role("button", name="Back", exact=True).click()
+    for one in told:
+        expect(one).to_be_hidden()
+    page.keyboard.press("Escape")
+    expect(page.locator(".beside")).to_be_hidden()
+    for one in told:
+        expect(one).to_be_visible()
+
+
 def test_a_knob_is_set_under_what_if(visit_cases):
     page = visit_cases("?room=learn&tab=lessons&name=entropy")
     page.locator(".lesson-steps").get_by_role("button", name="Move the threshold").click()

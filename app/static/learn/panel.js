@@ -7,7 +7,7 @@ import { icon } from "../icons.js";
 import { catalogueOf } from "./catalogue.js";
 import { linksOf } from "./lessons.js";
 import { addressOf, follow } from "./places.js";
-import { markDone } from "./progress.js";
+import { markDone, progress } from "./progress.js";
 import { prose } from "./prose.js";
 import { showStep, take } from "./show.js";
 import { countAt, isRight } from "./tasks.js";
@@ -33,6 +33,7 @@ export function mount(element, store, lab) {
     const mine = ++wanted;
     const [name, at] = store.options.beside.split("~");
     hear = undefined;
+    cover(element, false);
     element.hidden = !name;
     element.replaceChildren();
     if (!name) return;
@@ -69,6 +70,9 @@ const closer = (store) =>
     icon("close"),
   );
 
+/** Covers what would tell the answer to a prediction, or shows it. @param {HTMLElement} element @param {boolean} on */
+const cover = (element, on) => element.closest(".lab")?.toggleAttribute("data-covered", on);
+
 /** What a case is about. @param {HTMLElement} element @param {string} name @param {Store} store @param {Lab} lab */
 async function drawStory(element, name, store, lab) {
   await catalogueOf(lab);
@@ -99,9 +103,13 @@ function drawStep(element, lesson, at, lessons, store, lab) {
     take(lesson.name, to, lesson.steps[to], store, lab);
   };
   const after = h("div.lesson-after", { role: "status" });
-  const solved = () => markDone(lesson.name, at);
+  const solved = () => {
+    markDone(lesson.name, at);
+    cover(element, false);
+  };
   const task = step.task ? drawTask(step, step.task, after, solved, store) : null;
   if (!task) solved();
+  cover(element, step.task?.kind === "predict" && !progress()[lesson.name]?.includes(at));
   const last = at === lesson.steps.length - 1;
   const heading = h("h3", { tabindex: "-1" }, step.title);
   element.append(
@@ -190,6 +198,7 @@ function drawTask(step, task, after, solved, store) {
         { onsubmit: submit },
         ask,
         h("div.row", {}, input, h("span.quiet", {}, task.unit ?? ""), h("button", { type: "submit" }, "Reveal")),
+        h("p.covered.quiet", {}, "Numbers on the page are covered until you do."),
       ),
     };
   }
