@@ -305,6 +305,24 @@ def test_an_override_relaxes_only_what_was_rejected() -> None:
     assert verdict.emit == 1 and verdict.origin == "correction"
 
 
+@pytest.mark.parametrize("sampling", [GREEDY, SAMPLED])
+def test_rejected_siblings_are_overridden_in_the_order_of_their_draft_scores(sampling: Sampling) -> None:
+    """K10: neither as they were drafted nor backwards, until one is kept."""
+    draft = Draft((1, 2, 3, 0), (-1, -1, -1, -1), scores=(-2.0, -4.0, -1.0, -3.0))
+    for kept, order in ((None, [2, 0, 3, 1]), (3, [2, 0, 3])):
+        asked: list[int] = []
+
+        def keep(
+            view: RoundView, node: int, asked: list[int] = asked, kept: int | None = kept
+        ) -> tuple[bool, Any, None]:
+            asked.append(node)
+            return node == kept, {}, None
+
+        view = RoundView(draft, rows_for([5, 4, 4, 4, 4]), sampling, [0.999999] * 4, 0.999999)
+        verdict = walk(view, override=keep)
+        assert asked == order and verdict.path == ([] if kept is None else [kept])
+
+
 def test_a_vetoed_node_is_not_overridden() -> None:
     verdict = greedy(
         chain([1]),

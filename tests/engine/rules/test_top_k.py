@@ -55,6 +55,7 @@ def test_when_sampled_only_refusals_are_asked() -> None:
 
 
 def test_in_a_tree_the_likeliest_relaxed_child_wins() -> None:
-    draft = Draft((4, 2, 3), (-1, -1, -1), group=(0,) * 3, scores=(-1.0, -3.0, -2.0))
-    verdict = rule(accept_k=3).decide(RoundView(draft, ROW.repeat(4, 1), Sampling(), [0.5] * 3, 0.0))
-    assert verdict.path == [2] and verdict.checks[2].state == "relaxed"
+    """By the draft's scores: of three that would do the second, behind one that will not."""
+    draft = Draft((2, 3, 4, 0), (-1,) * 4, group=(0,) * 4, scores=(-4.0, -2.0, -1.0, -3.0))
+    verdict = rule(accept_k=4).decide(RoundView(draft, ROW.repeat(5, 1), Sampling(), [0.5] * 4, 0.0))
+    assert verdict.path == [1] and verdict.checks[1].state == "relaxed"
