@@ -8,7 +8,7 @@ import torch
 from engine.draft import chain
 from engine.parts import Outcome
 from engine.shapes.entropy_stop import EntropyBound, EntropyStop, EntropyStopTree
-from engine.trees.growth import Growth
+from engine.trees.growth import Growth, Plan
 
 
 def values(part: Any, **given: Any) -> dict[str, Any]:
@@ -82,6 +82,34 @@ def test_whose_entropy_stops_a_tree(scope: str, rows: list[torch.Tensor], kept: 
     assert shape.admit(grown, torch.zeros(1, 4)) is None  # the first level always grows
     grown.add(torch.zeros(1, 4))
     assert shape.admit(grown, torch.stack(rows)) == kept
+
+
+def tree_after(levels: int, accepted: int, **knobs: Any) -> EntropyStopTree:
+    """The shape after one round of a tree of so many levels of two nodes, of which a path was accepted."""
+    kit: Any = SimpleNamespace(target=SimpleNamespace(context=512, only_chains=False))
+    shape = EntropyStopTree(kit, values(EntropyStopTree, **knobs))
+    grown = Growth(2, torch.device("cpu"))
+    for level in range(levels):
+        grown.add(torch.zeros(min(level + 1, 2), 4))
+    draft = grown.draft(60)
+    shape.report(grown, Plan(levels, 2, 60), False)
+    verdict: Any = SimpleNamespace(path=list(range(accepted)))
+    shape.observe(Outcome(draft, None, verdict, None, []))  # type: ignore[arg-type]
+    return shape
+
+
+def test_a_tree_learns_from_its_levels_not_from_its_nodes() -> None:
+    shape = tree_after(levels=3, accepted=1)
+    assert shape.bound.rate == pytest.approx(0.5 * 0.9 + 0.5 / 3)
+    assert shape.bound.threshold == pytest.approx(0.9 * 0.5 + 0.1 * 0.51)
+    shape.observe(Outcome(chain([]), None, SimpleNamespace(path=[]), None, []))  # type: ignore[arg-type]
+    assert shape.bound.rate == pytest.approx(0.5 * 0.9 + 0.5 / 3)  # a round without a tree teaches nothing
+
+
+@pytest.mark.parametrize(("levels", "threshold"), [(1, 0.9 * 0.5 + 0.1 * 0.49), (2, 0.9 * 0.5 + 0.1 * 0.49), (3, 0.5)])
+def test_the_whole_length_of_a_tree_is_one_level_more_than_its_depth(levels: int, threshold: float) -> None:
+    """Accepted to the end, a tree that stopped early lowers the threshold; one of depth + 1 levels leaves it."""
+    assert tree_after(levels, accepted=levels, depth=2).bound.threshold == pytest.approx(threshold)
 
 
 def test_a_draft_of_another_tokenizer_is_counted_in_the_tokens_that_were_asked_for() -> None:
