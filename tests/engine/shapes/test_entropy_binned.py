@@ -2,13 +2,19 @@
 
 from math import floor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from engine.errors import ConfigError
 from engine.lab import Lab
+from engine.shapes.entropy_binned import EntropyBinned
+from engine.strata.bins import Strata
+from engine.strata.metapath import meta_path
+from engine.trees.growth import Growth, Plan
 from tests.engine.drafters.heads import headed
+from tests.engine.trees.test_growth import grow, table
 from tests.engine.zoo import Zoo
 
 PROMPT = [5, 6, 7, 8, 9, 10]
@@ -46,6 +52,45 @@ def test_levels_and_tokens_of_each_bin(lab: Lab, bin_: int, gamma: float) -> Non
     assert floor(gamma * 60) + delta == (22, 39, 62)[bin_]
     found = sizes(lab, thresholds=cuts, depth=7)
     assert found and set(found) == {(8 + delta, (22, 39, 62)[bin_])}
+
+
+def grown_and_shape(strata: Strata, **knobs: Any) -> tuple[Growth, EntropyBinned]:
+    """A full tree of three levels whose surest last token is not the end of its likeliest path, and the shape for it."""
+    kit: Any = SimpleNamespace(
+        target=SimpleNamespace(context=512, only_chains=False), assets=SimpleNamespace(get={"strata": strata}.get)
+    )
+    sizes = {"total_token": 60, "depth": 2, "tree_top_k": 3}
+    given = {knob.name: knob.default for knob in EntropyBinned.KNOBS} | sizes | knobs
+    return grow(table(3, 6, 2), 3, 3)[0], EntropyBinned(kit, given)
+
+
+def told(strata: Strata, **knobs: Any) -> Any:
+    grown, shape = grown_and_shape(strata, **knobs)
+    plan = Plan(3, 3, 59)
+    shape.settle(grown, plan)
+    return shape.report(grown, plan, False)
+
+
+def test_the_entropy_is_of_as_many_probabilities_as_asked_for() -> None:
+    strata = Strata((1000.0,))
+    grown, _ = grown_and_shape(strata)
+    for k in (2, 3, 5):
+        assert told(strata, phi_top_k=k)["phi"] == pytest.approx(meta_path(grown, k)[0])
+    assert len({round(told(strata, phi_top_k=k)["phi"], 6) for k in (2, 3, 5)}) == 3
+
+
+@pytest.mark.parametrize("first", ["local", "cumulative"])
+def test_the_meta_path_and_its_thresholds_are_the_chosen_or_the_learnt_ones(first: str) -> None:
+    """H7: with thresholds of both kinds in the folder those of the path that is followed are taken."""
+    other = "local" if first == "cumulative" else "cumulative"
+    strata = Strata((1000.0,), {"meta_path": first}, (Strata((-2.0, -1.0, 1000.0), {"meta_path": other}),))
+    grown, _ = grown_and_shape(strata)
+    ways = {name: meta_path(grown, 10, name == "cumulative") for name in ("local", "cumulative")}
+    assert ways["local"][1] != ways["cumulative"][1]
+    for asked, followed, place in (("learnt", first, 0), (first, first, 0), (other, other, 2)):
+        found = told(strata, meta_path=asked)
+        assert (found["phi"], found["meta_path"]) == (pytest.approx(ways[followed][0]), ways[followed][1])
+        assert found["bin"] == place
 
 
 def test_ablations_one_by_one(lab: Lab) -> None:
