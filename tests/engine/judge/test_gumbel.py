@@ -32,7 +32,8 @@ def test_swapping_a_token_changes_later_noise_but_not_earlier_choices() -> None:
     logits = torch.zeros(6, 50, dtype=torch.float64)
     chooser, one, two = Chooser(Sampling(1.0), 1), [5, 6, 7, 8, 9, 10], [5, 6, 3, 8, 9, 10]
     a, b = (chooser.pick(logits, [ids[:i] for i in range(6)]) for ids in (one, two))
-    assert a[:3] == b[:3] and a[3:] != b[3:]
+    assert a[:3] == b[:3] and a[3] != b[3]
+    assert a[4] != b[4] and a[5] != b[5]  # where the last token is the same again
 
 
 def test_greedy_needs_no_noise() -> None:
