@@ -6,6 +6,7 @@ import torch
 from engine.config import Sampling
 from engine.draft import Draft
 from engine.rules.typical import Typical
+from engine.sampling import distribution
 from engine.verify import walk
 from engine.view import RoundView
 
@@ -56,6 +57,20 @@ def check_threshold() -> None:
 
 def test_the_threshold_is_the_smaller_of_the_two() -> None:
     check_threshold()
+
+
+@pytest.mark.parametrize("sampling", [Sampling(0.5), Sampling(1.0, top_k=2), Sampling(1.0, top_p=0.8)])
+def test_probability_and_entropy_are_of_the_distribution_that_is_sampled_from(sampling: Sampling) -> None:
+    logits = DISTRIBUTIONS.log()
+    verdict = rule(0.9, 0.5).decide(RoundView(TREE, logits, sampling, [0.5] * 4, 0.5))
+    p = distribution(logits, sampling)[0]
+    h = -torch.special.xlogy(p, p).sum().item()
+    raw = -torch.special.xlogy(DISTRIBUTIONS[0], DISTRIBUTIONS[0]).sum().item()
+    assert h < raw - 0.1
+    threshold = 0.5 * math.exp(-h)
+    assert verdict.checks[0].reason == pytest.approx(
+        {"id": "typical_accept", "p": p[0].item(), "threshold": threshold, "h": h}
+    )
 
 
 def test_epsilon_zero_keeps_everything() -> None:
