@@ -101,8 +101,10 @@ def test_calibrations_that_are_no_table_are_refused(tmp_path: Path) -> None:
         read_preset(path)
 
 
-@pytest.mark.parametrize(("share", "mean"), [(1e-10, 3.0), (0.25, 3.0), (0.5, 2.5), (1.0, 1.5)])
-def test_a_share_of_the_largest_entropies_has_at_least_one(share: float, mean: float) -> None:
+@pytest.mark.parametrize(
+    ("share", "mean"), [(1e-10, 3.0), (0.25, 3.0), (0.26, 2.5), (0.4, 2.5), (0.5, 2.5), (0.6, 2.0), (1.0, 1.5)]
+)
+def test_a_share_of_the_largest_entropies_is_rounded_up(share: float, mean: float) -> None:
     assert tau_entropy([0.0, 1.0, 2.0, 3.0], share) == mean
 
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from engine.errors import ConfigError
 from engine.files.places import PRESETS
 from engine.trace.metrics import metrics, pooled
 from engine.trace.store import Trace
-from tests.engine.analysis.made import CAT, DOG, HAS, LINE, SAT, ar, bush, chain, head, light, sd
+from tests.engine.analysis.made import CAT, DOG, HAS, IS, LINE, SAT, ar, bush, chain, head, light, sd
 from tests.typed import some
 
 SECTION_6 = [
@@ -45,6 +46,16 @@ def test_counts_of_a_chain() -> None:
     assert found["accepted_histogram"] == [0, 2, 0, 1]
     assert found["rollback_rate"] == pytest.approx(1 / 3)
     assert found["tcr_histogram"] == {"counts": [0, 2, 0, 1], "top_quarter": pytest.approx(2 / 3)}  # 1 <= 4 / 4
+
+
+def test_rollbacks_are_counted_over_the_rounds_with_a_draft() -> None:
+    """A plain step can roll nothing back: neither one at the beginning nor one between."""
+    kept, rolled = chain(1, 1, "aa", [CAT, IS], DOG, "bonus"), chain(3, 5, "ar", [CAT, HAS], SAT)
+    plain = ar([CAT, DOG, HAS, IS, LINE]).rounds
+    found = metrics(Trace([head("sd"), plain[0], kept, replace(plain[4], index=2), rolled]))
+    assert found["rounds"] == 4 and found["rollback_rate"] == 0.5
+    assert found["accept_by_depth"]["marginal"] == [1.0, 0.5]
+    assert metrics(ar([CAT, DOG]))["rollback_rate"] is None
 
 
 def test_acceptance_by_depth_leaves_untested_draft_tokens_out() -> None:
