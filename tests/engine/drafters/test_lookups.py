@@ -1,16 +1,25 @@
 """What each model-free drafter proposes: continuations, lengths, sources, and greedy output equal to `ar`."""
 
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import torch
 
+from engine.config import Sampling
 from engine.draft import Draft
 from engine.drafters.stand import Stand
+from engine.lookup.distributions import cut
 from engine.lookup.static import build_static
+from engine.model import Forward
+from engine.parts import Outcome
 from engine.runs.running import prepare
+from engine.sampling import distribution
 from engine.trees.template import best_first
+from engine.verify import Verdict
+from engine.view import RoundView
 from tests.engine.drafters.lookups import NAMES, context, drafter, grow
 from tests.engine.faults import Fault
 from tests.typed import known
@@ -181,6 +190,19 @@ def test_static_matches_count_less_and_lose_ties():
     assert len(part.propose(context(LONG[:6]), shape)) == 0
 
 
+@pytest.mark.parametrize(("bias", "first"), [(2, 60), (3, 40), (4, 40)])
+def test_a_static_match_must_be_longer_than_a_dynamic_one_after_its_bias(bias, first):
+    """Six tokens match in the collection, three in this text: four, three and two against three."""
+    text = [LONG[3], LONG[4], LONG[5], 40, 41, 42, *LONG[:6]]
+    part, shape = drafter("sam", text, alpha=1.0, len_bias=bias)
+    part.matches.static = build_static([[50, *LONG[:6], 60, 61, 62, 63, 64]])
+    part.matches._state = part.matches._match = 0
+    part.matches._step(text)
+    draft = part.propose(context(text), shape)
+    assert draft.tokens[0] == first and len(draft) == max(6 - bias, 3)
+    assert draft.extras["where"] == ("static" if first == 60 else "dynamic")
+
+
 def test_sam_recycle_copies_long_matches_and_fills_a_tree_otherwise():
     text = [*LONG, 1, 2, *LONG[:5]]
     part, shape = drafter("sam_recycle", text, climb=False)
@@ -343,6 +365,77 @@ def test_stand_learns_the_distribution_of_every_committed_position(zoo, monkeypa
         for token, p in zip(top.indices.tolist(), top.values.tolist(), strict=True):
             if p > 1e-6:
                 assert got[token] == pytest.approx(p, abs=2e-5)
+
+
+def stored(sampling, rows, **knobs):
+    """What STAND keeps after a token, having read there a row of logits for each of its rounds."""
+    stand, _ = drafter("stand", [1], **knobs)
+    stand.kit = SimpleNamespace(vocab=8, target=None)
+    tokens, unread = [1], cast(Forward, None)
+    for row in rows:
+        tokens = [*tokens, 1]
+        view = RoundView(Draft(), row[None], sampling, [], 0.5)
+        stand.observe(Outcome(Draft(), unread, Verdict([], 1), view, [1], tokens))
+    return dict(stand.table.find([1])[1].entries)
+
+
+ROW = torch.tensor([0.0, 2.0, 1.0, -1.0, 0.5, -3.0, 0.2, 1.5]).double()
+
+
+@pytest.mark.parametrize(
+    ("sampling", "store", "as_if"),
+    [
+        (Sampling(0.0), 0.0, Sampling(1.0)),
+        (Sampling(0.0), 0.5, Sampling(0.5)),
+        (Sampling(0.7), 0.0, Sampling(0.7)),
+        (Sampling(0.7), 0.5, Sampling(0.5)),
+        (Sampling(0.7, top_k=3), 0.0, Sampling(0.7, top_k=3)),
+        (Sampling(0.7, top_p=0.6), 0.4, Sampling(0.4, top_p=0.6)),
+    ],
+)
+def test_stand_stores_what_is_sampled_from_and_when_greedy_the_plain_softmax(sampling, store, as_if):
+    """S4; the greedy distribution has one token, which would leave a tree no siblings."""
+    found = stored(sampling, [ROW], store_temperature=store)
+    want = {token: p for token, p in enumerate(distribution(ROW[None], as_if)[0].tolist()) if p > 0}
+    assert found == pytest.approx(want)
+
+
+@pytest.mark.parametrize("sampling", [Sampling(0.0), Sampling(0.7), Sampling(0.7, top_k=3)])
+@pytest.mark.parametrize("seen", [2, 1])
+def test_stand_reads_the_prompt_s_own_distributions_where_asked_to(sampling, seen):
+    """Those that the prefill shows: after each token but the last, or after the latest of them."""
+    rows = torch.stack([ROW, ROW.flip(0)])[2 - seen :]
+    stand, shape = drafter("stand", [1, 3, 4], update_prompt=True)
+    stand.kit = SimpleNamespace(vocab=8, target=SimpleNamespace(decoder=SimpleNamespace(head=lambda _: rows)))
+    round_ = replace(context([1, 3, 4], sampling=sampling), last=cast(Forward, SimpleNamespace(last=None)))
+    assert len(stand.propose(round_, shape)) == 0  # nothing is known after the last
+    as_if = sampling if sampling.temperature else Sampling(1.0)
+    for key, row in {(1,): ROW, (3,): ROW.flip(0), (1, 3): ROW.flip(0)}.items():
+        found = stand.table.find(key)
+        if key == (1,) and seen == 1:
+            assert found is None
+            continue
+        want = {token: p for token, p in enumerate(distribution(row[None], as_if)[0].tolist()) if p > 0}
+        assert found[0] == len(key) and dict(found[1].entries) == pytest.approx(want)
+        assert found[1].place == (1 if key == (1,) else 2)  # where the next token stands
+    count = len(stand.table)
+    stand.propose(round_, shape)
+    assert len(stand.table) == count and stand.table.find([3])[1].count == 1  # once a run
+
+
+def test_stand_averages_with_the_whole_distribution_where_asked_to():
+    """S14: the first row's second token is the second's third, which its two stored entries do not hold."""
+    rows = [torch.tensor(row).double().log() for row in ([0.5, 0.3, 0.2], [0.45, 0.15, 0.4])]
+    assert stored(Sampling(1.0), rows, stored=2) == pytest.approx({0: 0.475, 2: 0.2})
+    assert stored(Sampling(1.0), rows, stored=2, merge_full=True) == pytest.approx({0: 0.475, 1: 0.225})
+
+
+def test_of_equal_entries_stand_keeps_the_smaller_tokens():
+    """Between entries that stay and, twice as many being read, where the stored ones end."""
+    row = torch.tensor([0.1, 0.2, 0.1, 0.2, 0.2, 0.2]).double().log()
+    assert list(stored(Sampling(1.0), [row], stored=3).keys()) == [1, 3, 4]
+    assert cut([(7, 0.2), (2, 0.4), (5, 0.2), (3, 0.0), (4, 0.2)], 3) == [(2, 0.4), (4, 0.2), (5, 0.2)]
+    assert cut([(3, 0.0), (1, 1.0)], 3) == [(1, 1.0)]
 
 
 def test_updating_with_the_drafts_own_distribution_is_caught(zoo, monkeypatch):
