@@ -6,15 +6,17 @@ from pathlib import Path
 import pytest
 import torch
 
+from engine.config import Sampling
 from engine.draft import chain
 from engine.errors import ConfigError
 from engine.judge.criterion import Response
-from engine.judge.events import ForkGenerated, Labelled, MismatchFound, PromptFinished
-from engine.judge.online import STRETCH
+from engine.judge.events import ForkGenerated, Label, Labelled, MismatchFound, PromptFinished
+from engine.judge.online import STRETCH, OnlineRule, OnlineSearch
 from engine.judge.search import Prompt
 from engine.lab import Lab
 from engine.runs.mining import online_search
 from engine.tasks.problem import Problem
+from engine.view import RoundView
 from tests.engine.heads import made
 from tests.engine.zoo import Zoo
 
@@ -101,6 +103,53 @@ def test_an_alternative_is_the_targets_and_of_limited_length(headed: Lab, stretc
         ids = [*IDS, *done.final[: label.t], label.draft_token]
         most = max(1, min(int(stretch * len(done.first)) - label.t - 1, LIMIT - label.t - 1))
         assert fork.rest == label.draft_rest == headed.run("ar", ids, max_new_tokens=most).token_ids
+
+
+def tried(lab: Lab, length: int, share: float = 0.3) -> tuple[Label, list[int]]:
+    """The label of a rejected token to which the target gives `share`, two tokens into a response whose first has
+    `length`; and how many tokens the target was asked for."""
+    asked: list[int] = []
+
+    @dataclass
+    class Told:
+        """A target that notes what it is asked for."""
+
+        def generate(self, ids: list[int], most: int) -> list[int]:
+            assert ids == [*IDS, 7, 8, 9]
+            asked.append(most)
+            return [5]
+
+    search = OnlineSearch(
+        decode=lambda ids, limit, rule: [],
+        target=Told(),  # type: ignore[arg-type]
+        criterion=Always(False),  # type: ignore[arg-type]
+        tokenizer=lab.target.tokenizer,
+        limit=LIMIT,
+        capacity=100,
+    )
+    prompt = Prompt("p0", Problem("k", "arithmetic", "words", "", ""), IDS)
+    rule = OnlineRule(search, prompt, Response("", ""), length, LIMIT)
+    row = torch.full((32,), 1e-9).double()
+    row[9], row[10] = share, 1 - share
+    view = RoundView(chain([9]), row.log().repeat(2, 1), Sampling(), [0.5], 0.5, tokens=[*IDS, 7, 8])
+    first = rule.decide(view)  # the first window is not looked at
+    assert not first.path and not rule.labels
+    assert (rule.decide(view).path == [0]) == (not rule.labels[0].important)
+    return rule.labels[0], asked
+
+
+@pytest.mark.parametrize(("length", "most"), [(4, 3), (7, 7), (20, 27), (30, LIMIT - 3), (1, 1)])
+def test_an_alternative_is_at_most_half_as_long_again_as_the_targets_own_response(
+    headed: Lab, length: int, most: int
+) -> None:
+    """A9: 1.5 times, rounded down, less the three tokens that are there; within the limit, and at least one."""
+    assert tried(headed, length)[1] == [most]
+
+
+def test_one_in_a_hundred_is_worth_a_trial(headed: Lab) -> None:
+    for share, trial in ((0.0101, True), (0.0099, False)):
+        label, asked = tried(headed, 20, share)
+        assert bool(asked) is trial and label.unlikely is label.important is not trial
 
 
 def test_unlikely_tokens_are_important_without_a_trial(headed: Lab) -> None:
