@@ -94,7 +94,11 @@ def test_a_prediction_comes_before_what_it_reveals(visit_cases):
 
 def test_what_would_tell_a_prediction_is_covered_until_it_is_made(visit_cases):
     page = visit_cases("?trace=first_look&beside=target_call~1")
-    told = [page.locator(".v-verdict-line"), page.locator(".lane .figures dd").first, page.locator(".dock canvas").first]
+    told = [
+        page.locator(".v-verdict-line"),
+        page.locator(".lane .figures dd").first,
+        page.locator(".dock canvas").first,
+    ]
     expect(page.locator(".beside")).to_contain_text("Numbers on the page are covered")
     for one in told:
         expect(one).to_be_hidden()

@@ -496,3 +496,15 @@ def test_words_of_the_inspector_are_not_cut(visit: Any, width: int) -> None:
           const a = text.getBoundingClientRect(), b = text.ownerSVGElement.getBoundingClientRect();
           return a.width && (a.left < b.left - 1 || a.right > b.right + 1); }).map((text) => text.textContent)""")
         assert cut == [], (lane, cut)
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1024, 768)])
+def test_the_token_of_a_link_lies_above_the_details(visit: Any, width: int, height: int) -> None:
+    """What is laid out late covers it for a moment; whoever scrolls then has their way."""
+    page = visit("?trace=first_look&at=specdec~~12~", width, height)
+    page.wait_for_function(
+        """() => {
+          const [token, over] = [".lane .sel", ".details"].map((one) => document.querySelector(one)?.getBoundingClientRect());
+          return token?.height && token.top > 0 && token.bottom < over.top;
+        }"""
+    )

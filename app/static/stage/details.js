@@ -15,6 +15,7 @@ const SIZES = {
   },
 };
 
+const [SETTLES, AGAIN] = [3000, 250]; // ms after a choice until the page is laid out, and between two looks
 const EDGE = 12; // pixels that the chosen token keeps from the details below it
 
 /** Where the chosen token is in each view; the first that is there.
@@ -140,12 +141,23 @@ export function mount(element, store) {
     if (name === "details") draw();
     if (name === "stage") store.frame("details:view", uncoverLater);
   });
-  store.on("cursor", () =>
+  let settled = 0; // when; at once where somebody scrolls or types
+  let timer = 0;
+  /** Again while the page is laid out: what is drawn late would cover the token. */
+  function watch() {
+    uncoverLater();
+    clearTimeout(timer);
+    if (performance.now() < settled) timer = setTimeout(watch, AGAIN);
+  }
+  store.on("cursor", () => {
+    settled = performance.now() + SETTLES;
     store.frame("details", () => {
       draw();
-      uncoverLater();
-    }),
-  );
+      watch();
+    });
+  });
+  for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"])
+    addEventListener(kind, () => (settled = 0), { capture: true, passive: true });
   new ResizeObserver(draw).observe(main);
   if (timeline)
     new ResizeObserver(() => page.style.setProperty("--timeline", `${timeline.clientHeight}px`)).observe(timeline);
