@@ -1,5 +1,6 @@
 """What each model-free drafter proposes: continuations, lengths, sources, and greedy output equal to `ar`."""
 
+import math
 from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from engine.model import Forward
 from engine.parts import Outcome
 from engine.runs.running import prepare
 from engine.sampling import distribution
-from engine.trees.template import best_first
+from engine.trees.template import best_first, chain_template
 from engine.verify import Verdict
 from engine.view import RoundView
 from tests.engine.drafters.lookups import NAMES, context, drafter, grow
@@ -428,6 +429,46 @@ def test_stand_averages_with_the_whole_distribution_where_asked_to():
     rows = [torch.tensor(row).double().log() for row in ([0.5, 0.3, 0.2], [0.45, 0.15, 0.4])]
     assert stored(Sampling(1.0), rows, stored=2) == pytest.approx({0: 0.475, 2: 0.2})
     assert stored(Sampling(1.0), rows, stored=2, merge_full=True) == pytest.approx({0: 0.475, 1: 0.225})
+
+
+def test_stand_follows_the_longest_context_of_text_and_path():
+    """Three tokens are known each time; of the last one alone other followers are more frequent."""
+    stand, shape = drafter("stand", [1, 2, 3])
+    shape.tree = chain_template(3)
+    for known_, token in (((1, 2, 3), 10), ((2, 3, 10), 11), ((3, 10, 11), 12)):
+        stand.table.see(known_, [(token, 0.6), (40, 0.4)])
+        for _ in range(2):
+            stand.table.see([50, known_[-1]], [(30, 1.0)])
+    draft = stand.propose(context([1, 2, 3], sampling=Sampling()), shape)
+    assert draft.tokens == (10, 11, 12) and draft.extras["match"] == draft.extras["hits_3"] == 3
+    assert draft.scores == pytest.approx([math.log(0.6) * depth for depth in (1, 2, 3)])  # of the whole path
+
+
+def test_noise_that_a_run_has_left_is_not_used_in_the_next():
+    stand, shape = drafter("stand", [1])
+    stand.table.see([1], [(token, 0.1) for token in range(10)])
+
+    def drawn():
+        return stand.propose(context([1]), shape).tokens
+
+    first = drawn()
+    assert drawn() != first  # within a run each number is used once
+    stand.begin([1])
+    assert drawn() == first
+
+
+@pytest.mark.parametrize("all_", [True, False])
+def test_stand_may_learn_from_what_was_rejected_too(all_):
+    """S9: the root's and the accepted node's rows always; with the option those of the others, behind their own path."""
+    stand, _ = drafter("stand", [1], update_rejected=all_)
+    rows = torch.eye(8).double()[[5, 2, 3, 4]].clamp(min=1e-12).log()
+    draft = Draft((5, 6, 7), (-1, -1, 0))
+    view = RoundView(draft, rows, Sampling(1.0), [0.5] * 3, 0.5)
+    stand.observe(Outcome(draft, cast(Forward, None), Verdict([0], 2), view, [5, 2], [1, 5, 2]))
+    found = {key: stand.table.find(key) for key in ((1,), (1, 5), (1, 6), (1, 5, 7))}
+    told = {key: (one[0], one[1].entries[0][0], one[1].place) for key, one in found.items() if one}
+    own = {(1,): (1, 5, 1), (1, 5): (2, 2, 2)}
+    assert told == (own | {(1, 6): (2, 3, -1), (1, 5, 7): (3, 4, -1)} if all_ else own)
 
 
 def test_of_equal_entries_stand_keeps_the_smaller_tokens():

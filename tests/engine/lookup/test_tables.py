@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.lookup.adjacency import Adjacency, fill
 from engine.lookup.bounded import Bounded
-from engine.lookup.counts import CountTable
+from engine.lookup.counts import FOLLOWERS, CountTable, Followers
 from engine.lookup.distributions import DistributionTable, MeanDistribution, merged
 from engine.lookup.draws import first, gumbel_top, sequential
 from engine.lookup.history import History
@@ -83,6 +83,15 @@ def test_counts_take_the_most_frequent_and_of_equals_the_latest():
     assert table.find([9]) is None
     order, followers = some(table.find([2, 5]))
     assert (order, followers.best) == (2, 1)
+
+
+def test_a_context_counts_so_many_followers_and_goes_on_counting_those():
+    followers = Followers()
+    for token in range(FOLLOWERS + 5):
+        followers.see(token, token)
+    assert len(followers.counts) == FOLLOWERS and followers.best == FOLLOWERS - 1
+    followers.see(3, 900)
+    assert (followers.counts[3], followers.best, followers.place) == (2, 3, 900)
 
 
 def rounded(entries):
