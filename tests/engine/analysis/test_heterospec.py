@@ -1,5 +1,7 @@
 from typing import cast
 
+import pytest
+
 from engine.analysis.heterospec import (
     ablation,
     bins,
@@ -111,7 +113,10 @@ def test_tables() -> None:
     frame = ablation({"EAGLE-3": RUN, "+DED": better})
     assert frame["calls"].tolist() == [4, 2] and frame["tokens"].tolist() == [240, 120]
     assert frame["tau"].tolist() == [18 / 4, 9.0] and frame["calls_saved"].tolist() == [0.0, 0.5]
-    assert bins(RUN)["rounds"].tolist() == [1, 2] and bins(RUN)["tau"].tolist() == [9.0, 2.0]
+    found = bins(RUN)
+    assert found["rounds"].tolist() == [1, 2] and found["tau"].tolist() == [9.0, 2.0]
+    assert found["share"].tolist() == pytest.approx([1 / 3, 2 / 3]) and found["phi"].tolist() == [1.0, 7.0]
+    assert found["levels"].tolist() == [12, 8] and found["n_verify"].tolist() == [60, 60]
 
 
 def test_overlap_of_sets() -> None:

@@ -93,6 +93,27 @@ def test_the_meta_path_and_its_thresholds_are_the_chosen_or_the_learnt_ones(firs
         assert found["bin"] == place
 
 
+@pytest.mark.parametrize(
+    ("knobs", "room", "space", "levels", "nodes"),
+    [
+        ({}, 50, 500, 5, 19),  # 18 + 2, the root among them
+        ({}, 4, 500, 4, 19),  # no deeper than the response still has tokens
+        ({}, 50, 7, 5, 7),  # no more than there are slots
+        ({"gamma_0": 0.29}, 50, 500, 5, 18),  # 17.4 is 17
+        ({"gamma_0": 0.0, "ded": False}, 50, 500, 3, 1),  # a root and one draft token at least
+        ({"tnp": False}, 50, 500, 5, 59),
+    ],
+)
+def test_a_low_bin_stays_within_what_is_left(
+    knobs: dict[str, Any], room: int, space: int, levels: int, nodes: int
+) -> None:
+    """H3, and the end of response and cache: depth 2 has three levels, alpha = 2 adds two in bin 0."""
+    grown, shape = grown_and_shape(Strata((1000.0,)), **{"alpha": 2, **knobs})
+    left: Any = SimpleNamespace(room=room, space=space)
+    plan = shape.settle(grown, shape.plan(left))
+    assert (plan.levels, plan.nodes) == (levels, nodes)
+
+
 def test_ablations_one_by_one(lab: Lab) -> None:
     low = {"thresholds": "1000"}
     assert set(sizes(lab, **low)) == {(4 + 2, 18 + 2)}  # alpha = ceil(3 / 2)
