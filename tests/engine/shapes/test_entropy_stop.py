@@ -40,6 +40,9 @@ def test_the_threshold_follows_algorithm_one_by_hand() -> None:
     assert b.threshold == pytest.approx(0.9 * 0.5 + 0.1 * 0.49)
     b.update(0, 0, 5)
     assert b.rate == pytest.approx(0.95)
+    b = bound(accept_goal=0.5)
+    b.update(4, 2, 5)  # AR = 0.5 * 0.5 + 0.5 * 0.5, the goal itself: down
+    assert b.rate == 0.5 and b.threshold == pytest.approx(0.9 * 0.5 + 0.1 * 0.49)
 
 
 def test_state_is_reset_or_kept() -> None:
