@@ -109,6 +109,9 @@ def test_the_draft_may_have_its_own_threshold() -> None:
     row = torch.zeros(8).double()
     assert not triggers(view_of(row, row, 0), rule(tau_entropy=1.0, tau_entropy_draft=2.1))
     assert triggers(view_of(row, row, 0), rule(tau_entropy=1.0, tau_entropy_draft=0.5))
+    for own, used in ((-1.0, 1.0), (0.0, 0.0), (0.5, 0.5)):
+        reason = rule(tau_entropy=1.0, tau_entropy_draft=own).decide(view_of(row, row, 0)).checks[0].reason
+        assert (reason["tau_h"], reason["tau_h_draft"]) == (1.0, used)
     peaked = torch.tensor([8.0, 0, 0, 0, 0, 0, 0, 0]).double()
     assert not triggers(view_of(peaked, peaked, 0), rule(tau_entropy=1.0))
     assert triggers(view_of(peaked, peaked, 0), rule(tau_entropy=1.0, entropy_temperature=10.0))
@@ -223,6 +226,9 @@ def test_one_finite_logit_cannot_be_vetoed() -> None:
     target[3] = 0.0
     verdict = rule(**ALWAYS).decide(view_of(target, torch.zeros(5).double(), 3))
     assert verdict.path == [0] and verdict.checks[0].state == "accepted"
+    for rows, path in (((target, torch.zeros(5)), [0]), ((torch.eye(5)[3], target), [])):  # that of its own row
+        view = RoundView(chain([3], logits=torch.zeros(1, 5)), torch.stack(rows).double(), GREEDY, [0.5], 0.5, 5)
+        assert rule(**ALWAYS).decide(view).path == path
 
 
 def test_penalising_the_first_choice_of_the_draft() -> None:
