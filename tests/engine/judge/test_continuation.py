@@ -56,6 +56,16 @@ def test_choices_are_aligned_with_the_response(zoo: Zoo) -> None:
     assert view.choices(PROMPT, []) == []
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sampled_response_is_its_own_model_s_choice(zoo: Zoo, seed: int) -> None:
+    """A14: GENERATE and FORWARD see the same noise at the same prefix, from any place on."""
+    model, chooser = zoo.model("llama"), Chooser(Sampling(1.5), seed)
+    response = LocalTarget(model, 64, chooser).generate(PROMPT, 20)
+    view = DraftView(model, 64, chooser)
+    assert view.choices(PROMPT, response) == response
+    assert view.choices([*PROMPT, *response[:7]], response[7:]) == response[7:]
+
+
 def test_the_old_text_finds_its_place_again() -> None:
     old = Old([1, 2, 3, 4, 5, 6])
     for token in (1, 9, 3, 4):  # one token replaced

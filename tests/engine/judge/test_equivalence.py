@@ -5,7 +5,7 @@ import pytest
 import sacrebleu
 
 from engine.errors import ConfigError
-from engine.judge.criterion import NoWorse, Response, SameRight
+from engine.judge.criterion import NoWorse, Response, SameAnswer, SameRight, SameTests
 from engine.judge.equivalence import Equivalence, parse
 from engine.judge.events import PromptFinished
 from engine.judge.problems import judged
@@ -21,6 +21,24 @@ def test_names_and_margins() -> None:
     assert parse("bleu") == parse("bleu:5") == Equivalence("bleu", 5) and parse("rouge:2.50").margin == 2.5
     assert [str(parse(text)) for text in ("answer", "bleu", "rouge:2.50")] == ["answer", "bleu:5", "rouge:2.5"]
     assert "sentence BLEU falls by at most 5 points" in parse("bleu").words
+
+
+def test_answers_are_compared_with_the_target_s_first_response() -> None:
+    """Also where a swap has been kept: many small changes may not add up."""
+    near = SameAnswer(lambda text: text, lambda a, b: abs(int(a or 0) - int(b or 0)) <= 1)
+    problem = Problem("toy", "k", "", "", "")
+    one, two, three = (Response(text, text) for text in "123")
+    assert not near.important(problem, one, one, two) and near.important(problem, one, two, three)
+    assert not near.important(problem, three, one, two) and near.important(problem, three, two, one)
+
+
+def test_code_that_passes_some_of_its_tests_fails() -> None:
+    """A8: two failures are equal, whatever they pass."""
+    problem = Problem("toy", "k", "", "", "")
+    tests = SameTests(lambda text: text, lambda problem, text: float(text))
+    half, none, all_ = (Response(text, tests.answer(problem, text)) for text in ("0.5", "0.0", "1.0"))
+    assert [one.answer for one in (half, none, all_)] == ["fail", "fail", "pass"]
+    assert not tests.important(problem, half, half, none) and tests.important(problem, half, half, all_)
 
 
 @pytest.mark.parametrize(

@@ -92,14 +92,21 @@ def test_responses_never_exceed_the_limit() -> None:
 
 
 def test_events_tell_the_search_in_order() -> None:
-    kinds = [type(e) for e in search(*planted(), answer).run(prompt())]
+    events = list(search(*planted(), answer).run(prompt()))
+    kinds = [type(e) for e in events]
     step = [MismatchFound, ForkGenerated, Labelled]
     assert kinds == [PromptStarted, *step, *step, PromptFinished]
+    forks = [e for e in events if isinstance(e, ForkGenerated)]
+    assert [(e.t, spell(e.rest), "".join(e.pieces), e.answer) for e in forks] == [
+        (1, "deh", "deh", "e"),
+        (3, "h", "h", None),
+    ]
 
 
 def test_a_prompt_with_too_many_mismatches_is_skipped() -> None:
     done = run(*planted(), most=1)
     assert done.skipped == "2 mismatches, more than 1" and not done.labels
+    assert len(run(*planted(), most=2).labels) == 2
 
 
 def test_a_prompt_without_an_answer_is_skipped() -> None:
@@ -180,6 +187,7 @@ def test_sampling_is_deterministic_and_shares_its_noise(seed: int) -> None:
     """With a copy as the draft there is no mismatch, whatever the temperature; the same seed gives the same labels."""
     target, draft = random_pair(3)
     chooser = Chooser(Sampling(1.0), seed)
-    assert not run(target, target, chooser=chooser).labels
+    same = run(target, target, extract=lambda text: text, chooser=chooser)
+    assert same.first and not same.skipped and not same.labels
     one, two = (run(target, draft, extract=lambda text: text, chooser=chooser) for _ in range(2))
     assert (one.first, one.labels) == (two.first, two.labels)
