@@ -30,6 +30,20 @@ def test_a_line_is_found_and_folded(split: Literal["folds", "holdout"]) -> None:
     assert tighter[np.array(fit.truth)].mean() < 0.9
 
 
+def test_the_defaults_are_those_of_the_paper_and_its_code() -> None:
+    """A1 to A3: decades of C, at most 500 steps, a recall of 0.9; classes unweighted, the code's seed."""
+    assert Settings() == Settings("folds", "paper", recall=0.9, max_iter=500, seed=52, balanced=False)
+
+
+def test_c_has_the_largest_area_and_is_the_smallest_of_those() -> None:
+    rng = np.random.default_rng(0)
+    many = rng.normal(size=(120, 40))  # of which one tells something
+    fit = train(many, (many[:, 0] + 2 * rng.normal(size=120) > 0).tolist(), PROMPTS[:120])
+    assert fit.auc == max(fit.auc_by_c.values()) == fit.auc_by_c[f"{fit.c:.3g}"] > fit.auc_by_c["1"]
+    alike = train(X[:, :1], (X[:, 0] > 5).tolist(), PROMPTS, Settings("holdout"))  # one feature that tells all
+    assert set(alike.auc_by_c.values()) == {1.0} and alike.c == min(GRIDS["paper"])
+
+
 @pytest.mark.parametrize("split", ["folds", "holdout"])
 def test_prompts_are_never_on_both_sides(split: Literal["folds", "holdout"]) -> None:
     names = np.array(PROMPTS)
