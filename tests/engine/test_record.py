@@ -282,3 +282,13 @@ def test_a_discarded_tail_keeps_its_place(zoo: Zoo) -> None:
     cut = copy.run("sd", [0, 1], max_new_tokens=12, gamma=6, stop=(plain[:3],))
     assert states(cut.rounds[0].nodes) == ["accepted"] * 3 + ["discarded"] * 3 and cut.rounds[0].emitted == 3
     assert identities(cut) == []
+
+
+def test_the_rank_of_the_last_accepted_token_is_of_those_that_were_written() -> None:
+    """A draft that holds to its end, of which the text's end leaves a part: TCR is no rank of what came to nothing."""
+    plain = toy_lab(V=5, seed=2, draft="copy").run("ar", "ab", max_new_tokens=30).token_ids
+    place = next(i for i in range(2, 30) if plain[i] not in plain[:i])
+    stop = [chr(97 + plain[place])]
+    trace = toy_lab(V=5, seed=2, draft="copy").run("sd", "ab", max_new_tokens=30, gamma=place + 3, stop=stop)
+    last = trace.rounds[-1]
+    assert last.tcr == last.accepted == place + 1 < last.drafted == place + 3

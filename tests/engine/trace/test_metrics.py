@@ -56,6 +56,8 @@ def test_rollbacks_are_counted_over_the_rounds_with_a_draft() -> None:
     assert found["rounds"] == 4 and found["rollback_rate"] == 0.5
     assert found["accept_by_depth"]["marginal"] == [1.0, 0.5]
     assert metrics(ar([CAT, DOG]))["rollback_rate"] is None
+    single = Trace([head("sd"), chain(0, 0, "r", [CAT], DOG), chain(1, 1, "a", [CAT], DOG, "bonus")])
+    assert metrics(single)["rollback_rate"] == 0.5
 
 
 def test_acceptance_by_depth_leaves_untested_draft_tokens_out() -> None:
