@@ -100,10 +100,12 @@ class Lab(Pair):
         """The run as events: RunStarted, a Round a target call, RunEnded. Closing the iterator stops it within a round.
 
         `reuse` is a method of `living`, which may have lived through other prompts; its knobs need not be named again.
+        It serves one run at a time: from the run's first event until its last, or until the iterator is closed.
 
         Raises:
             ConfigError, AssetError, ModelMismatch: at once, for anything about the request that cannot be; nothing has
-            run then. EngineFault: at once, when there is no memory for the run.
+            run then. ConfigError: with the first event, where another run has taken the method to reuse by then.
+            EngineFault: at once, when there is no memory for the run.
         """
         return running.stream(self, method, prompt, options, reuse)
 

@@ -5,6 +5,7 @@ Every method is this loop with another drafter, shape and rule; autoregressive d
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from threading import Lock
 from time import perf_counter
 from typing import Any
 
@@ -25,13 +26,15 @@ from engine.view import RoundView
 
 @dataclass(eq=False)
 class Method:
-    """A card brought to life: its three parts, built for one run, and the knobs they were built with."""
+    """A card brought to life: its three parts, built for one run or for several one after another, and the knobs they
+    were built with."""
 
     card: Card
     drafter: Drafter
     shape: Any
     rule: Rule
     knobs: dict[str, KnobValue]
+    taken: Lock = field(default_factory=Lock, repr=False)  # held by the run that is in progress
 
 
 class Stopwatch:

@@ -97,10 +97,19 @@ def ready(
         raise ConfigError(f"What is reused is a method of `Lab.living`, not {reuse!r}.")
     if reuse is not None and reuse.card.name != card.name:
         raise ConfigError(f"The method to reuse is {reuse.card.name}, not {card.name}.")
+    if reuse is not None and reuse.taken.locked():
+        raise ConfigError(_in_use(reuse))
     config = configure(pair, card, prompt, options, knobs if reuse is None else {**reuse.knobs, **knobs})
     if reuse is not None:
         _check_alike(reuse, config)
     return card, options, config
+
+
+def _in_use(living: Method) -> str:
+    return (
+        f"This method of `Lab.living` ({living.card.name}) is in use by another run: let that end or close it first, "
+        "or make another method. One method serves one run at a time."
+    )
 
 
 def _check_alike(living: Method, config: RunConfig) -> None:
@@ -229,8 +238,30 @@ def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
 
 
 def events(head: RunStarted, decoding: Decoding, lock: AbstractContextManager[object]) -> Iterator[Event]:
-    """The events of a run that is ready to go, one a round; the lock is held while a round is made."""
-    yield head
+    """The events of a run that is ready to go, one a round; the lock is held while a round is made.
+
+    From the first event to the last, or until the iterator is closed or let go, the run has its method to itself.
+
+    Raises:
+        ConfigError: another run has the method.
+    """
+    taken = decoding.method.taken
+    if not taken.acquire(blocking=False):
+        raise ConfigError(_in_use(decoding.method))
+    over = False
+    try:
+        yield head
+        for event in _rounds(decoding, lock):
+            if isinstance(event, RunEnded):  # whoever reads on no further has nothing to close
+                taken.release()
+                over = True
+            yield event
+    finally:
+        if not over:
+            taken.release()
+
+
+def _rounds(decoding: Decoding, lock: AbstractContextManager[object]) -> Iterator[Event]:
     spent: float | None = None  # ms of the rounds so far; the prefill is told at the end only
     run = decoding.run()
     try:
@@ -242,6 +273,8 @@ def events(head: RunStarted, decoding: Decoding, lock: AbstractContextManager[ob
             if isinstance(event, Round):
                 spent = (spent or 0.0) + event.draft_ms + event.verify_ms + event.other_ms
             yield event
+    except GeneratorExit:  # perhaps at the interpreter's end, when the names below are gone
+        raise
     except torch.OutOfMemoryError:
         yield RunEnded("error", None, spent, "", NO_MEMORY)
     except EngineFault as fault:

@@ -467,6 +467,41 @@ def test_a_method_that_lives_on_brings_its_knobs_and_runs_as_no_other(toy: Lab) 
         toy.trajectories("easd", "abc", 2, keep=living)
 
 
+@pytest.mark.parametrize("ends", ["read", "end", "close", "drop", "raise"])
+def test_a_method_that_lives_on_serves_one_run_at_a_time(toy: Lab, ends: str) -> None:
+    living, given = toy.living("sd"), {"max_new_tokens": 8}
+    alone = toy.run("sd", "abc", **given).token_ids
+    early = toy.stream("sd", "abc", reuse=living, **given)
+    events: Any = toy.stream("sd", "abc", reuse=living, **given)
+    before = [next(events), next(events)]
+    with pytest.raises(ConfigError, match=r"`Lab\.living` \(sd\) is in use by another run: let that end or close it"):
+        toy.stream("sd", "cab", reuse=living, **given)
+    with pytest.raises(ConfigError, match="in use by another run"):
+        toy.trajectories("sd", "cab", 2, keep=living, **given)
+    with pytest.raises(ConfigError, match="in use by another run"):
+        next(early)
+    if ends == "read":
+        assert Trace([*before, *events]).token_ids == alone
+    elif ends == "end":
+        while not isinstance(next(events), RunEnded):
+            pass
+    elif ends == "close":
+        events.close()
+    elif ends == "drop":
+        del events
+    else:
+        with pytest.raises(KeyError):
+            events.throw(KeyError("mine"))
+    kept = [toy.stream("sd", "abc", reuse=living, **given) for _ in range(2)]
+    assert [Trace(one).token_ids for one in kept] == [alone, alone], "one after the other"
+
+
+def test_an_abandoned_run_says_nothing_when_the_interpreter_ends() -> None:
+    code = "from tests.engine.toy import toy_lab; lab = toy_lab(); events = lab.stream('sd', 'abc'); next(events); "
+    done = subprocess.run([sys.executable, "-c", code + "next(events)"], capture_output=True, text=True, check=True)
+    assert "Exception ignored" not in done.stderr and not done.stdout
+
+
 def test_no_memory_for_a_run_is_told_at_once(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> Any:
         raise torch.OutOfMemoryError("gone")
