@@ -13,6 +13,7 @@ import torch
 
 from engine.config import Card, KnobValue, RunConfig, Writer
 from engine.draft import EMPTY, Draft
+from engine.errors import EngineFault
 from engine.model import Forward, Session, Tokenizer
 from engine.model.devices import synchronise
 from engine.parts import Context, Drafter, Early, Outcome, Rule
@@ -22,6 +23,8 @@ from engine.threshold import OVERLAP_N, taken_at
 from engine.trace.events import Round, RunEnded
 from engine.verify import Verdict
 from engine.view import RoundView
+
+SILENT = 1_000  # rounds in a row without a token, besides those of a search that settles nothing before its end
 
 
 @dataclass(eq=False)
@@ -89,7 +92,11 @@ class Decoding:
 
     def run(self) -> Iterator[Round | RunEnded]:
         """Prefill, then one Round a target call (or a draft accepted without one, or an iteration of a text that is
-        written in place), then RunEnded. Closing the iterator between rounds is safe."""
+        written in place), then RunEnded. Closing the iterator between rounds is safe.
+
+        Raises:
+            EngineFault: so many rounds in a row gave no token that none will come.
+        """
         watch = Stopwatch(self._now)
         self.method.shape.begin()
         self.method.drafter.begin(self.tokens)
@@ -97,12 +104,22 @@ class Decoding:
             read = self.target.forward(self.tokens[:-1])
             self.last = read if read.tail else None  # none of a source, whose states are no rows
         prefill = watch.lap()
-        total = 0.0
+        total, silent = 0.0, 0
         while not self.reason:
             round_ = self._round()
             total += round_.draft_ms + round_.verify_ms + round_.other_ms
+            silent = 0 if round_.emitted else silent + 1
             yield round_
+            if silent > self._patience() and not self.reason:
+                raise EngineFault(
+                    f"{silent} rounds in a row gave no token: {self.method.card.title} does not come to an end."
+                )
         yield RunEnded(self.reason, prefill, total, self.tokenizer.continued(self.response))
+
+    def _patience(self) -> int:
+        """Rounds in a row that may give no token: a text in place takes its iterations, and beams that settle nothing
+        grow by a token a round, up to the longest response."""
+        return SILENT + min(self.config.max_new_tokens, self.target.capacity)
 
     def _round(self) -> Round:
         watch = Stopwatch(self._now)

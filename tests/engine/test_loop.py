@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+import engine.loop
 from engine.config import RunConfig
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.runs.running import begin
 from engine.trace.events import Round, RunEnded, RunStarted
+from engine.verify import Verdict
+from engine.view import RoundView
 from tests.engine.onward import onward
 from tests.engine.toy import toy_lab
 from tests.engine.zoo import Zoo
@@ -161,3 +164,32 @@ def test_a_run_starts_with_its_head_and_ends_with_its_tail(toy: Lab) -> None:
     events = list(toy.stream("sd", "ab", max_new_tokens=5))
     assert isinstance(events[0], RunStarted) and isinstance(events[-1], RunEnded)
     assert all(isinstance(e, Round) for e in events[1:-1])
+
+
+def test_a_run_that_gives_no_token_any_more_ends_in_a_fault(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine.loop, "SILENT", 20)
+    living = toy.living("ar")
+    first, told = living.rule.decide, list[Verdict]()
+
+    def decide(view: RoundView) -> Verdict:
+        told.append(first(view) if len(told) < 3 else Verdict())
+        return told[-1]
+
+    monkeypatch.setattr(living.rule, "decide", decide)
+    trace = toy.run("ar", "ab", max_new_tokens=5, reuse=living)
+    assert trace.end is not None and trace.end.reason == "error" and len(trace.tokens) == 3
+    assert trace.end.message.startswith("26 rounds in a row gave no token") and len(trace.rounds) == 3 + 20 + 5 + 1
+
+
+@pytest.mark.parametrize("silent", [24, 25])
+def test_a_search_may_settle_nothing_before_its_end(toy: Lab, monkeypatch: pytest.MonkeyPatch, silent: int) -> None:
+    monkeypatch.setattr(engine.loop, "SILENT", 0)
+    living = toy.living("ar")
+    first, told = living.rule.decide, list[Verdict]()
+
+    def decide(view: RoundView) -> Verdict:
+        told.append(Verdict() if len(told) % (silent + 1) < silent else first(view))
+        return told[-1]
+
+    monkeypatch.setattr(living.rule, "decide", decide)
+    assert len(toy.run("ar", "ab", max_new_tokens=25, reuse=living).tokens) == 25
