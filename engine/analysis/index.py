@@ -6,8 +6,8 @@ holds what tables need: counts and times, not rounds. A single run is then read 
 
 import hashlib
 import io
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -20,8 +20,9 @@ from pyarrow import compute, parquet
 
 from engine.analysis.grouping import one_target, task_of
 from engine.analysis.intervals import quotient_interval
-from engine.errors import TraceError
-from engine.files.written import ready_folder, writable
+from engine.errors import TraceError, shown
+from engine.files.documents import fits
+from engine.files.written import beside, naming, ready_folder, writable
 from engine.trace.store import Trace
 from engine.trace.sums import Sums
 
@@ -93,13 +94,25 @@ def entry(trace: Trace, file: str, label: str = "") -> dict[str, Any]:
     }
 
 
+def flaw(row: Any) -> str:
+    """What is wrong with a value that should be a row; nothing of a sound one."""
+    if not isinstance(row, dict):
+        return "an entry of the index is an object"
+    if wrong := next((name for name in TEXTS if not isinstance(row.get(name), str | None)), ""):
+        return f"{wrong} in the index is a text, not {shown(row[wrong])}"
+    for name, kind in (dict.fromkeys(COUNTS, int) | dict.fromkeys(TIMES, float)).items():
+        if not (fits(row.get(name), kind) and 0 <= row[name] <= MOST):
+            return f"{name} in the index is a number >= 0, up to {MOST:g}, not {shown(row.get(name))}"
+    return ""
+
+
 class Writer:
     """Writes an index; it appears whole once all is written, or not at all."""
 
     def __init__(self, path: Path) -> None:
         """Nothing is written yet."""
         self._goal, self._held = writable(path), list[Mapping[str, Any]]()
-        self._part = self._goal.with_name(f"{self._goal.name}.{secrets.token_hex(4)}.part")
+        self._part = beside(self._goal)
         self._file: Any = None
         self.count = 0
 
@@ -111,8 +124,9 @@ class Writer:
             self._flush()
 
     def _flush(self) -> None:
-        self._file = self._file or parquet.ParquetWriter(self._part, SCHEMA, compression="zstd")
-        self._file.write_table(pa.Table.from_pylist(list(self._held), SCHEMA))
+        with naming(self._goal):
+            self._file = self._file or parquet.ParquetWriter(self._part, SCHEMA, compression="zstd")
+            self._file.write_table(pa.Table.from_pylist(list(self._held), SCHEMA))
         self._held.clear()
 
     def __enter__(self) -> "Writer":
@@ -120,14 +134,21 @@ class Writer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if kind is None:
-            self._flush()
-        if self._file:
-            self._file.close()
-        if kind is None:
-            self._part.replace(self._goal)
-        else:
+        try:
+            if kind is None:
+                self._flush()
+                self._close()
+                self._part.replace(self._goal)
+            else:
+                with suppress(OSError):  # the error that ended the work is the one to be told
+                    self._close()
+        finally:
             self._part.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        with naming(self._goal):
+            if self._file:
+                self._file.close()
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:

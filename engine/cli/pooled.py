@@ -15,6 +15,7 @@ from engine.analysis.reading import read_file, traces_in
 from engine.cli.kinds import TO_FILE
 from engine.cli.progress import track
 from engine.errors import ConfigError, unknown
+from engine.files.written import write
 from engine.methods import CARDS
 from engine.strata.learning import study
 
@@ -67,8 +68,7 @@ def _tell(args: argparse.Namespace, found: dict[str, Any]) -> None:
     found["commands"].append(args.given)
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     if args.out:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(text + "\n", encoding="utf-8")
+        write(args.out, (text + "\n").encode())
     if args.json:
         print(text)
         return

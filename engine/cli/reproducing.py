@@ -18,6 +18,7 @@ from engine.cli.options import Prompt
 from engine.cli.specs import contents, parse_method
 from engine.errors import ConfigError
 from engine.files.shards import MAIN, Shard, parts
+from engine.files.written import naming, write
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.papers.entries import Item, Paper, Plan, label
@@ -70,8 +71,7 @@ class Store:
         """
         self.whole, self.path, self.rows = path, shard.own(path), dict[Name, Row]()
         if cut_in_head(self.path, HEAD):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text(json.dumps({"settings": settings}) + "\n", "utf-8")
+            write(self.path, (json.dumps({"settings": settings}) + "\n").encode())
         mend(self.path)
         self.read()
 
@@ -93,7 +93,7 @@ class Store:
         """Keep a finished run."""
         task, prompt, repeat, method = name
         row = {"task": task, "prompt": prompt, "repeat": repeat, "method": method, "run": run}
-        with self.path.open("a", encoding="utf-8") as file:
+        with naming(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
         self.rows[name] = run
 

@@ -2,6 +2,8 @@
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from engine.errors import ConfigError, shown
@@ -67,12 +69,58 @@ def write(path: Path, data: bytes) -> Path:
     """
     goal = writable(path)
     goal.parent.mkdir(parents=True, exist_ok=True)
-    temporary = goal.with_name(f"{goal.name}.{secrets.token_hex(4)}.part")
+    temporary = beside(goal)
     try:
-        with temporary.open("xb") as file:
+        with naming(goal), temporary.open("xb") as file:
             file.write(data)
         temporary.replace(goal)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     return goal
+
+
+def write_once(path: Path, data: bytes) -> None:
+    """The same where no such file is there yet: another's stays. It is on the disk once this returns.
+
+    Raises:
+        ConfigError: see `writable`. OSError: it cannot be written.
+    """
+    goal = writable(path)
+    temporary = beside(goal)
+    try:
+        with naming(goal), temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(temporary, goal)  # whole at once, and only where no other process was faster
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without hard links: whole at once too
+            if not goal.exists():
+                temporary.replace(goal)
+    finally:
+        temporary.unlink(missing_ok=True)
+    with suppress(OSError):  # the name as well, where folders can be opened
+        folder = os.open(goal.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def beside(goal: Path) -> Path:
+    """Where a file is written before it is put in place: a name that nobody else uses."""
+    return goal.with_name(f"{goal.name}.{secrets.token_hex(4)}.part")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let errors of the system name the file that was written, which they do not where a disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if not error.filename:
+            error.filename = str(path)
+        raise

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from engine.errors import AssetError, ConfigError
 from engine.files.documents import fits
 from engine.files.shards import MAIN, Shard, parts
-from engine.files.written import write
+from engine.files.written import naming, write
 from engine.judge.events import Label, PromptFinished, to_json
 from engine.tasks.rows import cut_in_head, json_lines, mend
 
@@ -83,7 +83,7 @@ class MinedFile:
         self.done.add(prompt.prompt)
 
     def _write(self, line: dict[str, Any], mode: Literal["a", "w"]) -> None:
-        with self.path.open(mode, encoding="utf-8") as file:
+        with naming(self.path), self.path.open(mode, encoding="utf-8") as file:
             file.write(_line(line))
             file.flush()
             os.fsync(file.fileno())

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.errors import ConfigError
 from engine.files.shards import MAIN, Shard, parts
-from engine.files.written import write
+from engine.files.written import naming, write
 from engine.tasks.marking import Marking
 from engine.tasks.problem import Problem
 from engine.tasks.rows import cut_in_head, json_lines, mend
@@ -75,14 +75,11 @@ class Rows:
 
     def _begin(self, head: Row) -> None:
         """Write all that is known; the file appears whole or not at all."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        part = self.path.with_name(self.path.name + ".part")
-        part.write_bytes(_lines([head, *self.rows]))
-        part.replace(self.path)
+        write(self.path, _lines([head, *self.rows]))
 
     def add(self, rows: list[Row]) -> None:
         """Append rows that belong together, in one write."""
-        with self.path.open("ab") as file:
+        with naming(self.path), self.path.open("ab") as file:
             file.write(_lines(rows))
         self.rows += rows
 

@@ -1,5 +1,6 @@
 """An index of many runs: what it says is what the runs say, and it is opened in seconds."""
 
+import errno
 import io
 import json
 import time
@@ -165,6 +166,30 @@ def test_an_index_appears_whole_or_not_at_all(tmp_path: Path) -> None:
         for row in frame(index.GROUP + 1).to_dict("records"):
             writer.add({str(name): value for name, value in row.items()})
         1 / 0
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("fails", ["open", "write", "close", "row"])
+def test_an_index_that_cannot_be_written_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    rows = [{str(name): value for name, value in row.items()} for row in frame(3).to_dict("records")]
+    if fails == "row":
+        rows[1]["tokens"] = "many"
+        with pytest.raises(pa.ArrowException):
+            index.write(tmp_path / index.NAME, rows)
+    else:
+        opened = parquet.ParquetWriter
+        made = (lambda *given, **more: full()) if fails == "open" else (lambda *given, **more: opened(*given, **more))
+        monkeypatch.setattr(parquet, "ParquetWriter", made)
+        if fails != "open":
+            monkeypatch.setattr(opened, {"write": "write_table", "close": "close"}[fails], full)
+        with pytest.raises(OSError) as told:
+            index.write(tmp_path / index.NAME, rows)
+        assert told.value.filename == str(tmp_path / index.NAME)
     assert not list(tmp_path.iterdir())
 
 

@@ -1,0 +1,56 @@
+"""Files that appear whole or not at all, and errors that name them."""
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.files.written import write, write_once
+
+
+class Full:
+    """A file on a full disk: what is written to it fails, and the system names no file."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def __enter__(self) -> "Full":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def write(self, _: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("writes", [write, write_once])
+def test_a_full_disk_leaves_nothing_and_is_told_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: Callable[[Path, bytes], object]
+) -> None:
+    opened = Path.open
+    monkeypatch.setattr(Path, "open", lambda *given: Full(opened(*given)))
+    with pytest.raises(OSError) as told:
+        writes(tmp_path / "a.json", b"{}")
+    assert told.value.filename == str(tmp_path / "a.json") and told.value.strerror == "No space left on device"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_what_is_written_once_stays_and_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    flushed, flush = list[int](), os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: flushed.append(os.fstat(file).st_size) or flush(file))
+    if not links:
+        monkeypatch.setattr(os, "link", none)
+    write_once(tmp_path / "a.json", b"mine")
+    assert flushed[0] == 4, "before it has its name"
+    write_once(tmp_path / "a.json", b"another's")
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("a.json", b"mine")]
