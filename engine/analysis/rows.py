@@ -2,14 +2,22 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from engine.analysis.grouping import counted, question, task_of
 from engine.analysis.intervals import Interval, mean_interval, of_sums, speedup_interval
 from engine.analysis.quality import Name, Response, Responses, measures, response
+from engine.errors import shown
+from engine.files.documents import fits
 from engine.trace.store import Trace
 from engine.trace.sums import Sums, ratio
+
+Plain = str | int | float | None
+KINDS: dict[str, dict[str, Any]] = {  # of what a row holds
+    "response": {item.name: item.type for item in fields(Response)} | {"prompt": tuple[Plain, ...], "output": Plain},
+    "sums": {item.name: item.type for item in fields(Sums)},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,31 @@ class Row:
         told = found["response"]
         given = told | {"prompt": tuple(told["prompt"])}
         return cls(found["task"], Response(**given), Sums.from_json(found["sums"]), found["category"])
+
+
+def flaw(found: Any) -> str:
+    """What is wrong with a value that should be one of `Row.to_json`; nothing of a sound one."""
+    if not isinstance(found, dict) or not {"task", "category", "response", "sums"} <= found.keys():
+        return "a run has task, category, response and sums"
+    if wrong := next((name for name in ("task", "category") if not isinstance(found[name], str)), ""):
+        return f"{wrong} of a run is a text"
+    for name, kinds in KINDS.items():
+        given = found[name]
+        if not isinstance(given, dict):
+            return f"{name} of a run is an object"
+        needed = kinds.keys() if name == "response" else set()  # older sums have fewer
+        if missing := sorted(needed - given.keys()):
+            return f"{name} of a run has {missing[0]}"
+        if more := sorted(given.keys() - kinds.keys()):
+            return f"{name} of a run has no {shown(more[0])}"
+        if wrong := next((key for key, value in given.items() if not _fits(value, kinds[key])), ""):
+            return f"{name}.{wrong} of a run cannot be {shown(given[wrong])}"
+    return ""
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    numbers = value if isinstance(value, list) else [value]
+    return fits(value, kind) and all(one >= 0 for one in numbers if isinstance(one, int | float))
 
 
 def table(rows: Mapping[str, Sequence[Row]], plain: str = "ar") -> dict[str, dict[str, Any]]:

@@ -7,12 +7,14 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from engine.analysis.index import NAME as INDEX
 from engine.analysis.index import entry
+from engine.analysis.index import flaw as flaw_of_entry
 from engine.analysis.index import write as write_index
-from engine.analysis.rows import Row, table
+from engine.analysis.rows import Row, flaw, table
 from engine.cli.kinds import COUNT, TO_FOLDER
 from engine.cli.notes import Idle, own_defaults, tell
 from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, add_shard, decoding, load_lab, prompts
@@ -96,7 +98,10 @@ def handle(args: argparse.Namespace) -> int:
         raise ConfigError("Several processes need --out FOLDER, which is where their results meet.")
     found, lab = prompts(args), load_lab(args)
     specs = specs or _all(lab, args.task or "", found[0])
-    sweep = Sweep(args.out, _settings(args, lab, specs, found), args.shard) if args.out else Kept()
+    sweep: Kept = Kept()
+    if args.out:
+        settings = _settings(args, lab, specs, found)
+        sweep = Sweep(args.out, settings, args.shard, partial(_flaw, args.repeats, specs, found))
     idle = [Idle(spec) for spec in specs]
     told = _Told(args, len(found))
     done = sweep.done()
@@ -147,6 +152,25 @@ def _settings(args: argparse.Namespace, lab: Lab, specs: Sequence[Spec], found: 
         "dtype": lab.target.dtype,
         "device": str(lab.target.device),
     }
+
+
+def _flaw(repeats: int, specs: Sequence[Spec], found: Sequence[Prompt], unit: Mapping[str, Any]) -> str:
+    """What is wrong with a line of the sweep; nothing of a sound one."""
+    if unit["unit"] >= len(found):
+        return f"it tells unit {unit['unit']}, and the {len(found)} prompts are numbered from 0"
+    if "left_out" in unit:
+        return "" if isinstance(unit["left_out"], str) else "left_out is a text"
+    runs, names = unit.get("runs"), [label(spec) for spec in specs]
+    if not isinstance(runs, dict) or sorted(runs) != sorted(names):
+        return f"it lacks the runs of {', '.join(names)}"
+    many = repeats * len(found[unit["unit"]].turns)
+    if wrong := next((name for name in names if not isinstance(runs[name], list) or len(runs[name]) != many), ""):
+        return f"it holds no {many} run{'s' * (many != 1)} of {wrong}"
+    entries = unit.get("index", [])
+    if not isinstance(entries, list):
+        return "its entries of the index are no list"
+    flaws = [*(flaw(row) for own in runs.values() for row in own), *map(flaw_of_entry, entries)]
+    return next(filter(None, flaws), "")
 
 
 def _unit(

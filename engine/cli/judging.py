@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from engine.cli.options import load_lab
 from engine.errors import ConfigError
+from engine.files.documents import fits
 from engine.files.written import write
 from engine.judge import training
 from engine.judge.classifier import Settings
-from engine.judge.evaluate import Line, Setting, collect, evaluate, percents, report, settings, table
+from engine.judge.evaluate import PLAIN, Line, Setting, collect, evaluate, percents, report, settings, table
 from engine.judge.kind import FeatureKind
 from engine.judge.memo import MemoModel, remembering
 from engine.judge.problems import judged, limit_of, problems
@@ -194,7 +196,8 @@ def _lines(
         _decoding(args, judge),
     ]
     named = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]
-    sweep = Sweep(BUILD / f"eval-{task}-{named}", {"task": task, "what": json.dumps(what)}, args.shard)
+    folder, settings = BUILD / f"eval-{task}-{named}", {"task": task, "what": json.dumps(what)}
+    sweep = Sweep(folder, settings, args.shard, partial(_flaw, len(found)))
     known = sweep.done()
     left = [unit for unit in range(len(items)) if args.shard.takes(unit) and unit not in known]
     memories = [m for m in (lab.target, *lab.models.values()) if isinstance(m, MemoModel)]
@@ -207,21 +210,15 @@ def _lines(
         print(f"{task}: {done}/{len(left)} problems, about {rest:.1f} min left", file=sys.stderr, flush=True)
         if args.minutes and spent > args.minutes * 60:
             break
-    return [_line(sweep.folder, unit, len(found)) for unit in sweep.found() if unit["unit"] < len(items)]
+    return [unit["line"] for unit in sweep.found() if unit["unit"] < len(items)]
 
 
-def _line(folder: Path, unit: Mapping[str, Any], settings: int) -> Line:
-    """The results on one problem.
-
-    Raises:
-        ConfigError: the file is damaged.
-    """
+def _flaw(settings: int, unit: Mapping[str, Any]) -> str:
+    """What is wrong with a line of the sweep; nothing of a sound one."""
     line = unit.get("line")
-    if not isinstance(line, list) or len(line) != settings:
-        raise ConfigError(
-            f"{folder}, unit {unit['unit']} does not hold {settings} results: delete the folder, and evaluate again."
-        )
-    return line
+    if fits(line, list[list[int]]) and len(unit["line"]) == settings and all(len(row) >= PLAIN for row in unit["line"]):
+        return ""
+    return f"it does not hold the numbers of {settings} results"
 
 
 def _about(args: argparse.Namespace, lab: Lab, task: str, judge: Judge) -> dict[str, Any]:

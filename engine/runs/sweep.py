@@ -8,18 +8,19 @@ what is there, its own and the others', and goes on. docs/design/0016-sweeps.md.
 
 import json
 import os
-import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError, shown
+from engine.files.held import Held, Taken
 from engine.files.shards import Shard
-from engine.files.written import writable
+from engine.files.written import naming, writable, write_once
 from engine.tasks.rows import mend, placed_lines
 
 ABOUT = "sweep.json"
+AGAIN = "Delete that line, and the same command does anew what it told."
 
 
 class Kept:
@@ -45,36 +46,61 @@ class Kept:
 
 
 class Sweep(Kept):
-    """The same in a folder, by whichever process."""
+    """The same in a folder, by whichever process. No two processes have the same shard of a folder at a time: this one
+    has its own until the object goes."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, Any], shard: Shard) -> None:
-        """Take up the sweep of these settings (JSON types), or begin it.
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, Any],
+        shard: Shard,
+        flaw: Callable[[Mapping[str, Any]], str] = lambda unit: "",
+    ) -> None:
+        """Take up the sweep of these settings (JSON types), or begin it. `flaw` tells what is wrong with a line, which
+        has the number of its unit and what that gave; nothing of a sound one.
 
         Raises:
-            ConfigError: the folder holds another sweep, with what differs; or files that are none.
+            ConfigError: the folder holds another sweep, with what differs; files that are none, or are damaged; or
+            another process does this shard.
         """
         super().__init__()
-        self.folder, self.shard = folder, shard
+        self.folder, self.shard, self._flaw = folder, shard, flaw
         self._own = folder / f"rows-{shard.index}-of-{shard.count}.ndjson"
+        self._sound = dict[Path, int]()  # bytes at the beginning of files whose lines have been looked at
         folder.mkdir(parents=True, exist_ok=True)
-        _agree(folder / ABOUT, json.loads(json.dumps(settings)))
+        _agree(folder, json.loads(json.dumps(settings)))
+        try:
+            self._held = Held(self._own.with_suffix(".lock"))
+        except Taken as other:
+            raise ConfigError(
+                f"{self._own} is being written by {other}, which runs the same command: let it end, or stop it. "
+                "Processes that share a folder have --shard I/N with different I."
+            ) from None
         if writable(self._own).exists():
             mend(self._own)
 
     def done(self) -> set[int]:
-        """Numbers of the units that are done."""
+        """Numbers of the units that are done.
+
+        Raises:
+            ConfigError: a damaged line.
+        """
         return set(self._places())
 
     def keep(self, unit: int, found: Mapping[str, Any]) -> None:
         """Write what a unit gave (JSON types); once this returns, it is done."""
         line = json.dumps({"unit": unit, **found}, ensure_ascii=False)
-        with self._own.open("a", encoding="utf-8") as file:
+        with naming(self._own), self._own.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
             file.flush()
             os.fsync(file.fileno())
 
     def found(self) -> Iterator[dict[str, Any]]:
-        """What all units gave that are done, in their order; each line is read when its turn comes, and let go."""
+        """What all units gave that are done, in their order; each line is read when its turn comes, and let go.
+
+        Raises:
+            ConfigError: a damaged line.
+        """
         places = self._places()
         with ExitStack() as opened:
             files = {path: opened.enter_context(path.open("rb")) for path, _ in places.values()}
@@ -86,34 +112,60 @@ class Sweep(Kept):
     def _places(self) -> dict[int, tuple[Path, int]]:
         """The file of each unit that is done, and the byte at which its line begins."""
         found: dict[int, tuple[Path, int]] = {}
-        for path in sorted(self.folder.glob("rows-*-of-*.ndjson")):
-            for number, at, line in placed_lines(path, torn=True):
-                if not isinstance(line, dict) or not isinstance(line.get("unit"), int):
-                    raise ConfigError(f"{path}, line {number} is no line of a sweep.")
+        for path in _rows(self.folder):
+            looked_at = self._sound.get(path, 0)
+            for number, at, line in _lines(path):
+                if at >= looked_at:
+                    self._check(path, number, line)
+                    self._sound[path] = at + 1
                 found[line["unit"]] = path, at
         return found
 
+    def _check(self, path: Path, number: int, line: Any) -> None:
+        what = line.get("unit") if isinstance(line, dict) else None
+        if type(what) is not int or what < 0:
+            why = "it is no line of a sweep, which is an object with the number of a unit"
+        else:
+            why = self._flaw(line)
+        if why:
+            raise ConfigError(f"{path}, line {number} is damaged: {why}. {AGAIN}")
 
-def _agree(path: Path, settings: Mapping[str, Any]) -> None:
+
+def _rows(folder: Path) -> list[Path]:
+    return sorted(folder.glob("rows-*-of-*.ndjson"))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, int, Any]]:
+    try:
+        yield from placed_lines(path, torn=True)
+    except ConfigError as error:
+        raise ConfigError(f"{error} {AGAIN}") from None
+
+
+def _agree(folder: Path, settings: Mapping[str, Any]) -> None:
     """Write the settings, or see that they are those that are written.
 
     Raises:
-        ConfigError: they are not.
+        ConfigError: they are not, or rows are there without them.
     """
-    temporary = writable(path).with_name(f"{path.name}.{secrets.token_hex(4)}.part")
-    temporary.write_text(json.dumps(settings, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    try:
-        os.link(temporary, path)  # whole at once, and only where no other process was faster
-    except FileExistsError:
-        pass
-    finally:
-        temporary.unlink()
+    path = folder / ABOUT
+    rows = next((one for one in _rows(folder) if one.stat().st_size), None)  # before the head, which is there first
+    if not writable(path).exists():
+        if rows:
+            raise ConfigError(
+                f"{folder} holds {rows.name} without {ABOUT}, which tells what its rows were made with. Name another "
+                "folder, or delete the rows."
+            )
+        write_once(path, (json.dumps(settings, indent=1, ensure_ascii=False) + "\n").encode())
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        raise ConfigError(f"{path} is not the head of a sweep: it is no JSON.") from None
+    except (ValueError, RecursionError):
+        raise ConfigError(
+            f"{path} is not the head of a sweep: it is no JSON. Name another folder, or delete it and the rows beside "
+            "it."
+        ) from None
     if found != settings:
-        raise ConfigError(f"{path.parent} holds another sweep: {_difference(found, settings)}. Name another folder.")
+        raise ConfigError(f"{folder} holds another sweep: {_difference(found, settings)}. Name another folder.")
 
 
 def _difference(found: Any, settings: Mapping[str, Any]) -> str:

@@ -100,7 +100,7 @@ def test_from_a_task_to_results(
     assert f"the judge in {another} (judge:functions)" in capsys.readouterr().err
     kept.write_text('{"unit": 0, "line": [1]}\n')
     assert main(["judge-eval", *pair, *asset, *options, "--items", "1"]) == 2
-    assert "unit 0 does not hold" in capsys.readouterr().err
+    assert f"{kept.name}, line 1 is damaged: it does not hold the numbers of 24 results" in capsys.readouterr().err
 
 
 def test_refusals_are_sentences(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -1,6 +1,7 @@
 """Sweeps that stop, go on and are shared give the table of one process that was left alone."""
 
 import argparse
+import errno
 import json
 import os
 import signal
@@ -153,6 +154,64 @@ def test_what_cannot_be_shared(
     assert "i/n with 0 <= i < n" in capsys.readouterr().err
     tell(*given, "--out", str(tmp_path))
     assert "seed" in refused(capsys, *given, "--out", str(tmp_path), "--seed", "1")
+
+
+def test_edited_rows_are_told_with_their_place(
+    given: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], tell: Tell
+) -> None:
+    command = [*given, "--items", "2", "--out", str(tmp_path)]
+    whole = tell(*command)
+    path = tmp_path / "rows-0-of-1.ndjson"
+    first, second = map(json.loads, path.read_text().splitlines())
+
+    def row(**changed: Any) -> dict[str, Any]:
+        return {**second, "runs": {**second["runs"], "sd": [{**second["runs"]["sd"][0], **changed}] * 2}}
+
+    told, sums = second["runs"]["sd"][0]["response"], second["runs"]["sd"][0]["sums"]
+    entry = second["index"][0]
+    for line, why in (
+        ({**second, "unit": 99}, "tells unit 99, and the 2 prompts"),
+        ({"unit": 1}, "lacks the runs of ar, sd"),
+        ({"unit": 1, "runs": 5}, "lacks the runs"),
+        ({"unit": 1, "runs": {}}, "lacks the runs"),
+        ({"unit": 1, "left_out": None}, "left_out is a text"),
+        ({"unit": 1, "runs": {**second["runs"], "sd": [{}]}}, "it holds no 2 runs of sd"),
+        ({"unit": 1, "runs": {**second["runs"], "sd": [{}, {}]}}, "a run has task, category"),
+        (row(task=1), "task of a run is a text"),
+        (row(sums=[]), "sums of a run is an object"),
+        (row(sums={**sums, "tokens": "6"}), "sums.tokens of a run cannot be '6'"),
+        (row(sums={**sums, "tokens": -6}), "sums.tokens of a run cannot be -6"),
+        (row(sums={**sums, "ended": [1, None]}), "sums.ended of a run cannot be"),
+        (row(sums={**sums, "speed": 1}), "sums of a run has no 'speed'"),
+        (row(response={**told, "prompt": [[]]}), "response.prompt of a run cannot be"),
+        (row(response={k: v for k, v in told.items() if k != "text"}), "response of a run has text"),
+        ({**second, "index": 5}, "entries of the index are no list"),
+        ({**second, "index": [5]}, "an entry of the index is an object"),
+        ({**second, "index": [{**entry, "file": 5}]}, "file in the index is a text, not 5"),
+        ({**second, "index": [{**entry, "tokens": "many"}]}, "tokens in the index is a number"),
+        ({**second, "index": [{**entry, "draft_ms": None}]}, "draft_ms in the index is a number"),
+    ):
+        path.write_text(json.dumps(first) + "\n" + json.dumps(line) + "\n")
+        said = refused(capsys, *command)
+        assert f"{path}, line 2 is damaged: " in said and why in said and "Delete that line" in said, said
+    path.write_text(json.dumps(first) + "\n")
+    assert tell(*command) == whole
+
+
+def test_a_full_disk_is_told_with_the_file(
+    given: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    command = [*given, "--items", "1", "--out", str(tmp_path)]
+    assert refused(capsys, *command) == f"error: {tmp_path / 'sweep.json'}: No space left on device\n"
+    assert not list(tmp_path.iterdir())
+    monkeypatch.undo()
+    keep = sweep.Sweep.keep
+    monkeypatch.setattr(sweep.Sweep, "keep", lambda *given: monkeypatch.setattr(os, "fsync", full) or keep(*given))
+    assert refused(capsys, *command) == f"error: {tmp_path / 'rows-0-of-1.ndjson'}: No space left on device\n"
 
 
 @pytest.mark.slow

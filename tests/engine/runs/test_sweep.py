@@ -1,7 +1,10 @@
 """A folder that processes share: who does what, what survives a stop, what is refused."""
 
 import json
+import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,6 +79,67 @@ def test_of_a_long_setting_the_part_that_differs_is_told(tmp_path: Path) -> None
         Sweep(tmp_path, {**settings, "models": {"target": "a", "draft": "c"}}, Shard())
     with pytest.raises(ConfigError, match=r"methods is \['sd:gamma=1', .*\] there, None here"):
         Sweep(tmp_path, {"models": settings["models"]}, Shard())
+
+
+def test_rows_without_their_head_are_of_an_unknown_sweep(tmp_path: Path) -> None:
+    Sweep(tmp_path, SETTINGS, Shard(1, 2)).keep(0, {})
+    (tmp_path / "sweep.json").unlink()
+    for settings in (SETTINGS, {**SETTINGS, "seed": 1}):
+        with pytest.raises(ConfigError, match=r"holds rows-1-of-2\.ndjson without sweep\.json, .* Name another folder"):
+            Sweep(tmp_path, settings, Shard())
+    assert [path.name for path in tmp_path.iterdir()] == ["rows-1-of-2.ndjson"]
+    (tmp_path / "rows-1-of-2.ndjson").write_text("")
+    assert Sweep(tmp_path, SETTINGS, Shard()).done() == set()
+
+
+def test_damaged_lines_are_told_with_their_place(tmp_path: Path) -> None:
+    def flaw(unit: Mapping[str, Any]) -> str:
+        return "" if unit["unit"] < 9 and "text" in unit else "it has no text"
+
+    with pytest.raises(ConfigError, match=r"rows-0-of-1\.ndjson, line 2 is damaged: it has no text\. Delete that line"):
+        sweep = Sweep(tmp_path, SETTINGS, Shard(), flaw)
+        sweep.keep(0, {"text": "a"})
+        sweep.keep(1, {})
+        sweep.done()
+    del sweep
+    rows = tmp_path / "rows-0-of-1.ndjson"
+    sound = '{"unit": 0, "text": "a"}\n'
+    for line in (
+        "[]",
+        "{}",
+        '{"unit": "0"}',
+        '{"unit": true, "text": ""}',
+        '{"unit": -1, "text": ""}',
+        '{"unit": 0.0}',
+    ):
+        rows.write_text(sound + line + "\n" + sound)
+        with pytest.raises(
+            ConfigError, match=r"ndjson, line 2 is damaged: it is no line of a sweep, .* Delete that line"
+        ):
+            list(Sweep(tmp_path, SETTINGS, Shard(), flaw).found())
+    rows.write_text(sound + '{"unit": \n')
+    with pytest.raises(ConfigError, match=r"ndjson, line 2 is not JSON in UTF-8: .* Delete that line, and the same"):
+        Sweep(tmp_path, SETTINGS, Shard(), flaw).done()
+    rows.write_text(sound)
+    going = Sweep(tmp_path, SETTINGS, Shard(), flaw)
+    assert going.done() == {0}
+    Sweep(tmp_path, SETTINGS, Shard(1, 2)).keep(9, {"text": ""})
+    with pytest.raises(ConfigError, match=r"rows-1-of-2\.ndjson, line 1 is damaged"):
+        going.done()
+
+
+def test_a_shard_is_one_process_s_at_a_time(tmp_path: Path) -> None:
+    one, other = Sweep(tmp_path, SETTINGS, Shard()), Sweep(tmp_path, SETTINGS, Shard(0, 2))
+    one.keep(0, {"text": "a"})
+    own = tmp_path / "rows-0-of-1.ndjson"
+    with own.open("a") as file:
+        file.write('{"unit": 1, "te')  # what the first is about to write whole
+    with pytest.raises(ConfigError, match=rf"ndjson is being written by process {os.getpid()} on .*--shard I/N"):
+        Sweep(tmp_path, SETTINGS, Shard())
+    assert own.read_text().endswith('"te'), "nobody mends it meanwhile"
+    del one
+    assert Sweep(tmp_path, SETTINGS, Shard()).done() == other.done() == {0}
+    assert own.read_text().endswith("}\n") and not list(tmp_path.glob("rows-0-of-1.lock"))
 
 
 @pytest.mark.parametrize("name, text", [("sweep.json", "x"), ("sweep.json", "[]"), ("rows-0-of-1.ndjson", "[]\n")])

@@ -1,0 +1,82 @@
+"""A file that a process holds while it works, so that no second one does the same work beside it.
+
+The system's own lock on the file counts, not that it is there: it goes with the process, however that ends, and a file
+that a killed process left is taken over.
+"""
+
+import errno
+import os
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+from weakref import finalize
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+HELD = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)  # what the system says where another has the lock
+FAR = 2**30  # the byte that is locked on Windows, where nobody could read it else
+
+
+class Taken(Exception):
+    """Another has the file; the text says who, as far as that is known."""
+
+
+class Held:
+    """A file that this process holds until the object is let go; it is then removed.
+
+    On a file system without locks nothing is held, and nobody refused.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Take the file, which is made where it is missing.
+
+        Raises:
+            Taken: another process has it, or another object of this one. OSError: it cannot be made.
+        """
+        file = _open(path)
+        os.truncate(file, 0)
+        os.lseek(file, 0, os.SEEK_SET)
+        os.write(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+        self._end = finalize(self, _let_go, file, path, os.getpid())
+
+
+def _open(path: Path) -> int:
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        if not _locked(file):
+            os.lseek(file, 0, os.SEEK_SET)
+            who = os.read(file, 200)
+            os.close(file)
+            raise Taken(who.decode("utf-8", "replace").strip() or "another process")
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file), path.stat()):
+                return file
+        os.close(file)  # whoever had it removed it meanwhile
+
+
+def _locked(file: int) -> bool:
+    """Whether the lock is had now, or none is to be had at all."""
+    try:
+        if sys.platform == "win32":
+            os.lseek(file, FAR, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in HELD
+    return True
+
+
+def _let_go(file: int, path: Path, process: int) -> None:
+    if os.getpid() != process:  # a fork, which shares the lock and must leave it
+        return
+    with suppress(OSError):
+        path.unlink()
+    os.close(file)
+    if sys.platform == "win32":  # where an open file cannot be removed
+        with suppress(OSError):
+            path.unlink()
