@@ -30,6 +30,7 @@ from engine.served.pooling import beside
 from engine.served.reading import is_report, read_reports
 from engine.served.report import Report
 from engine.strata.learning import study
+from engine.trace.outcome import whole
 from engine.trace.store import Trace
 
 EMPTY: dict[str, Any] = {  # of reports of engines alone
@@ -88,6 +89,7 @@ def pooled(service: Service, data: bytes) -> dict[str, Any]:
         return found | {"plots": plots(found)}
     traces, reports = read(files, service.limits)
     found = pool(traces, usual, study) if traces or not reports else EMPTY
+    traces = [trace for trace in traces if whole(trace.end)]
     if traces:
         found = found | {"advice": advised(service, by_method(traces, usual))}
     if reports:

@@ -261,6 +261,7 @@ class Pooled(TypedDict):
     device: str
     dtype: str
     runs: int
+    left_out: NotRequired[int]  # runs that were cut off, which no number holds
     created: str
     commands: list[str]
     sections: list[PoolSection]

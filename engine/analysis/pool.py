@@ -30,14 +30,16 @@ def pool(
     """One section a task, and one of all where there are several.
 
     `usual` gives each method's usual knobs, in the order in which methods are listed; `study` is the granularity study
-    of table 4 (`engine.strata.learning.study`), which may refuse too few samples with a ConfigError.
+    of table 4 (`engine.strata.learning.study`), which may refuse too few samples with a ConfigError. Runs that were cut
+    off are no part of any number; `left_out` says how many there are.
 
     Raises:
-        ConfigError: no trace, or traces of different targets.
+        ConfigError: no trace of a run that came to its end, or traces of different targets.
     """
-    kept = list(traces)
+    given = list(traces)
+    kept = [trace for trace in given if outcome.whole(trace.end)]
     if not kept:
-        raise ConfigError("There is no run to pool.")
+        raise ConfigError("There is no run to pool" + (": none of these came to its end." if given else "."))
     one_target({target: len(runs) for target, runs in by_target(kept).items()})
     groups = by_method(kept, usual or {})
     tasks = list(dict.fromkeys(task_of(t) for t in kept))
@@ -48,6 +50,8 @@ def pool(
     if len(tasks) > 1:
         sections.insert(0, _section(ALL, groups, study))
     found: dict[str, Any] = _rounded({"kind": "pooled", "schema": 1, **_about(kept), "sections": sections})
+    if left_out := len(given) - len(kept):
+        found["left_out"] = left_out
     return found
 
 

@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from engine.analysis.grouping import label_of
 from engine.analysis.index import NAME, entry, write
 from engine.analysis.reading import read_file, traces_in
 from engine.cli.progress import track
+from engine.trace.outcome import whole
 
 
 def add_parser(subparsers: Any) -> None:
@@ -22,15 +24,24 @@ def add_parser(subparsers: Any) -> None:
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Read file after file; none stays in memory. A file of several runs has a row for each."""
+    """Read file after file; none stays in memory. A file of several runs has a row for each that came to its end."""
     files = track(traces_in(args.folder), "traces", quiet=args.json or not sys.stderr.isatty())
     path = args.folder / NAME
-    known = import_module("engine.cli.pooled").usual()  # late, as torch comes with the methods
-    rows = (
-        entry(run, file.relative_to(args.folder).as_posix(), label_of(run, known))
-        for file in files
-        for run in read_file(file)
-    )
-    count = write(path, rows)
-    print(json.dumps({"index": str(path), "runs": count}) if args.json else f"{path}: {count} runs")
+    pooled = import_module("engine.cli.pooled")  # late, as torch comes with the methods
+    known, cut = pooled.usual(), 0
+
+    def rows() -> Iterator[dict[str, Any]]:
+        nonlocal cut
+        for file in files:
+            for run in read_file(file):
+                if whole(run.end):
+                    yield entry(run, file.relative_to(args.folder).as_posix(), label_of(run, known))
+                else:
+                    cut += 1
+
+    count = write(path, rows())
+    if args.json:
+        print(json.dumps({"index": str(path), "runs": count, "left_out": cut}))
+    else:
+        print(f"{path}: {count} runs" + (f"; {pooled.left_out(cut)}" if cut else ""))
     return 0

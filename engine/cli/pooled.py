@@ -74,6 +74,13 @@ def _tell(args: argparse.Namespace, found: dict[str, Any]) -> None:
         return
     for section in found["sections"]:
         print(_as_text(section))
+    if "left_out" in found:
+        print(f"\n{left_out(found['left_out'])}")
+
+
+def left_out(count: int) -> str:
+    """How many runs no number holds, in words."""
+    return f"{count} run{'s' * (count != 1)} left out: cut off, by a stop or a fault."
 
 
 def usual() -> dict[str, dict[str, Any]]:

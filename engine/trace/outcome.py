@@ -3,10 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from engine.trace.events import Node, Round
+from engine.trace.events import Node, Round, RunEnded
 
 ACCEPTED = ("accepted", "relaxed")
 REJECTED = ("rejected", "vetoed")
+CUT = ("stopped", "error")  # how a run ends that was not to end there
+
+
+def whole(end: RunEnded | None) -> bool:
+    """Whether a run came to its end, given the last event of its trace, if there is one: nobody stopped it, and nothing
+    failed."""
+    return end is not None and end.reason not in CUT
 
 
 def called(event: Round) -> bool:

@@ -339,6 +339,8 @@ export interface Pooled {
   readonly device: string;
   readonly dtype: string;
   readonly runs: number;
+  /** runs that were cut off, which no number holds */
+  readonly left_out?: number;
   readonly created: string;
   readonly commands: readonly string[];
   readonly sections: readonly PoolSection[];

@@ -17,6 +17,7 @@ from engine.analysis import index
 from engine.analysis.pool import pool
 from engine.cli import main
 from engine.errors import ConfigError, TraceError
+from engine.trace.events import RunEnded
 from engine.trace.store import Trace
 from tests.app.synthetic import events
 
@@ -159,6 +160,19 @@ def test_columns_of_another_kind_are_told() -> None:
         index.read(frame(8).assign(label=pd.Series([["x"] * 9] * 8)).to_parquet())
     with pytest.raises(TraceError, match="tokens must hold numbers"):
         index.read(frame(8).assign(tokens="3").to_parquet())
+
+
+def test_runs_that_were_cut_off_have_no_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole, other = runs()[:2]
+    whole.save(tmp_path / "whole.jsonl")
+    Trace(list(other.events)[:-1]).save(tmp_path / "cut.jsonl")
+    Trace([*list(other.events)[:-1], RunEnded("stopped", None, None, other.text)]).save(tmp_path / "stopped.jsonl")
+    for command in ("index", "pooled"):
+        assert main([command, str(tmp_path)]) == 0
+        assert "2 runs left out: cut off, by a stop or a fault." in capsys.readouterr().out
+        assert main([command, str(tmp_path), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["left_out"] == 2
+    assert list(index.read((tmp_path / index.NAME).read_bytes())["file"]) == ["whole.jsonl"]
 
 
 def test_an_index_appears_whole_or_not_at_all(tmp_path: Path) -> None:

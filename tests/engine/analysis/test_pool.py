@@ -6,6 +6,7 @@ import pytest
 
 from engine.analysis.pool import ALL, pool
 from engine.errors import ConfigError
+from engine.trace.events import RunEnded
 from engine.trace.store import Trace
 from tests.engine.analysis.made_trees import BINNED, TREE, plain, run
 
@@ -35,6 +36,18 @@ def test_spread_is_over_prompts() -> None:
     traces = [run("eagle", [(i, i, None)] * 5, prompt=str(i)) for i in range(9)]
     tau = rows(pool(traces)["sections"][0])["EAGLE"]["tau"]
     assert tau["mean"] == 5.0 and 2.5 < tau["low"] < 4.5 and 5.5 < tau["high"] < 7.5 and tau["n"] == 9
+
+
+@pytest.mark.parametrize("end", [RunEnded("stopped", 0.0, 1.0, ""), RunEnded("error", None, 1.0, "", "why"), None])
+def test_runs_that_were_cut_off_are_counted_apart(end: RunEnded | None) -> None:
+    whole = [plain(6, prompt="a"), run("eagle", [(3, 3, None), (1, 20, None)])]
+    cut = [
+        Trace([*list(trace.events)[:-1], *([end] if end else [])]) for trace in (run("eagle", [(0, 0, None)]), plain(1))
+    ]
+    found = pool([*whole, *cut])
+    assert found.pop("left_out") == 2 and found == pool(whole)
+    with pytest.raises(ConfigError, match="none of these came to its end"):
+        pool(cut)
 
 
 @pytest.mark.parametrize("partner", [{"prompt": "z"}, {"device": "cuda"}, {"temperature": 1.0}])
