@@ -17,7 +17,7 @@ import torch
 from engine.config import Card, KnobValue, RunConfig, Sampling
 from engine.costs import Costs
 from engine.draft import chain
-from engine.errors import ConfigError, EngineFault, TraceError, unknown
+from engine.errors import ConfigError, EngineFault, TraceError, shown, unknown
 from engine.judge.served import is_served
 from engine.loop import Decoding, Method
 from engine.methods import get_card
@@ -45,7 +45,7 @@ class Options:
     temperature: float = 0.0  # 0 is greedy
     top_p: float = 1.0  # 1 is off
     top_k: int = 0  # 0 is off
-    seed: int = 0
+    seed: int = 0  # any whole number, below 0 too
     chat: bool = False  # whether the prompt goes through the target's chat template
     record: Literal["full", "light"] = "full"  # light: counts and timings only
     stop: str | Sequence[str] | None = ()  # the response ends once it holds one of these
@@ -130,10 +130,12 @@ def asked(pair: Pair, method: str | Card, given: Mapping[str, Any]) -> tuple[Car
     """The card with this pair's defaults, the options, and the knobs among what was given.
 
     Raises:
-        ConfigError: an unknown method, or extras that are no names with values.
+        ConfigError: an unknown method, a chat that is no switch, or extras that are no names with values.
     """
     card = pair.fitted(method if isinstance(method, Card) else get_card(method))
     options = Options(**{name: value for name, value in given.items() if name in DECODING})
+    if not isinstance(options.chat, bool):
+        raise ConfigError(f"chat must be True or False, not {shown(options.chat)}.")
     if options.extras is not None and not isinstance(options.extras, Mapping):
         raise ConfigError(f"extras must be names with values, such as {{'task': 'mine'}}, not {options.extras!r}.")
     try:
@@ -320,7 +322,7 @@ def head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunStar
         versions=_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         stop=list(config.stop),
-        chat=bool(options.chat),
+        chat=options.chat,
         top_n=config.top_n,
         source=pair.target.source_of(config.prompt_ids),
         extras=cast(

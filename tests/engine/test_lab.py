@@ -143,6 +143,8 @@ def test_padded_heads_are_cut_to_the_common_ids(zoo: Zoo) -> None:
         ("sd", "ab", {"top_k": 2**60}, "top_k must be an integer from 0"),
         ("sd", "ab", {"seed": None}, "seed"),
         ("sd", "ab", {"seed": "1"}, "seed"),
+        ("sd", "ab", {"chat": "yes"}, "chat must be True or False, not 'yes'"),
+        ("sd", "ab", {"chat": 1}, "chat must be True or False, not 1"),
         ("sd", "ab", {"reuse": 5}, "a method of `Lab.living`, not 5"),
         (None, "ab", {}, "named by a text, such as 'sd', not None"),
     ],
@@ -216,8 +218,9 @@ def test_composed_methods_run_and_promise_the_weakest_part(toy: Lab) -> None:
 
 def test_the_same_request_gives_the_same_tokens(toy: Lab) -> None:
     for name in ("ar", "sd", "easd", "cm_asd"):
-        a, b, c = (toy.run(name, "abc", max_new_tokens=30, temperature=1.0, seed=s) for s in (4, 4, 5))
-        assert a.token_ids == b.token_ids != c.token_ids
+        a, b, c, below = (toy.run(name, "abc", max_new_tokens=30, temperature=1.0, seed=s) for s in (4, 4, 5, -4))
+        assert a.token_ids == b.token_ids != c.token_ids and below.token_ids != a.token_ids
+        assert toy.run(name, "abc", max_new_tokens=30, temperature=1.0, seed=-4).token_ids == below.token_ids
         strip = [dataclasses.replace(r, draft_ms=0, verify_ms=0, other_ms=0) for r in a.rounds]
         assert strip == [dataclasses.replace(r, draft_ms=0, verify_ms=0, other_ms=0) for r in b.rounds]
 
