@@ -18,7 +18,7 @@ from app.endpoint import READERS
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.routes import catalogue_json, open_traces
-from app.service import ADDRESS, Service
+from app.service import Service, by_address
 from app.turnstile import MOST_WAITING
 from app.validate import Asked, checked
 from app.wire.catalogue import Catalogue
@@ -45,17 +45,18 @@ class Handlers:
         """Take what the page works on."""
         self.service, self.preset_catalogue, self.sentence = service, preset_catalogue, sentence
 
-    def from_page(self, event: gr.EventData) -> Iterator[str]:
+    def from_page(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
         """A run asked for by the page; every message is a JSON string."""
         given = event._data
-        yield from self.stream(str(given.get("request", "") if isinstance(given, dict) else given))
+        text = str(given.get("request", "") if isinstance(given, dict) else given)
+        yield from self.stream(text, by_address(request.client))
 
-    def stream(self, text: str) -> Iterator[str]:
+    def stream(self, text: str, address: str = "") -> Iterator[str]:
         """Messages of one comparison; an error ends it as a notice, and is logged unless the user can cure it."""
         service = self.service
         run = ""
         try:
-            request = requests.parse(text, service.cards, service.models, service.limits)
+            request = requests.parse(text, service.cards, service.models, service.limits, address)
             run = request.run
             for message in service.run(request):
                 yield json.dumps(message, ensure_ascii=False)
@@ -119,8 +120,7 @@ class Handlers:
         own = {name: value for name, value in values.items() if name not in ("self", "methods", "knobs", "request")}
         given = {**own, "stop": own["stop"] or [], "lanes": lanes, "id": requests.fresh_id()}
         found = requests.build(given, self.service.cards, self.service.models, self.service.limits)
-        client = values["request"] and values["request"].client
-        return replace(found, visitor=ADDRESS + (client.host if client else "unknown"))
+        return replace(found, visitor=by_address(values["request"] and values["request"].client))
 
     def methods(self, models: str = "") -> list[dict[str, Any]]:
         """All method cards with their knobs."""

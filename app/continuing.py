@@ -41,14 +41,14 @@ def routes(service: Service, sentence: Sentence | None) -> list[BaseRoute]:
     return [streamed("/lab/continue", partial(parse, service), partial(lines, service, sentence), MAX_BODY)]
 
 
-def parse(service: Service, given: object) -> requests.Request:
-    """The request in plain values.
+def parse(service: Service, given: object, address: str = "") -> requests.Request:
+    """The request in plain values; `address` is the visitor where it names none.
 
     Raises:
         ConfigError: something is missing, unknown or out of range; or several methods.
     """
     asked = checked(AskedContinuation, given)
-    ask = requests.resolved(asked, service.cards, service.models, service.limits)
+    ask = requests.resolved(asked, service.cards, service.models, service.limits, address)
     if len(ask.lanes) != 1:
         raise ConfigError(f"lanes must name one method, not {len(ask.lanes)}: one text is continued at a time.")
     if ask.chat:

@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from app.answers import refused
 from app.ndjson import Lines, stream
+from app.service import by_address
 from app.validate import body, parsed
 from engine.errors import LabError
 
@@ -39,15 +40,16 @@ def answered(
     return Route(path, endpoint, methods=["POST"], middleware=ZIPPED)
 
 
-def streamed(path: str, parse: Callable[[Any], J], lines: Callable[[J], Lines], most: int = MAX_BODY) -> Route:
-    """POST: `parse` makes a job of the body's JSON, `lines` does it, as JSON lines.
+def streamed(path: str, parse: Callable[[Any, str], J], lines: Callable[[J], Lines], most: int = MAX_BODY) -> Route:
+    """POST: `parse` makes a job of the body's JSON and of who asks by address, `lines` does it, as JSON lines.
 
     A LabError of `parse` is told to the caller. Closing the connection ends the work soon, see `app.ndjson`.
     """
 
     async def endpoint(request: Request) -> Response:
         try:
-            job = await run_in_threadpool(parse, parsed(await body(request.stream(), most)))
+            given = parsed(await body(request.stream(), most))
+            job = await run_in_threadpool(parse, given, by_address(request.client))
         except LabError as error:
             return refused(error)
         return stream(partial(lines, job))

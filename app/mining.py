@@ -127,7 +127,7 @@ class Ready:
     path: Path
 
 
-def prepared(service: Service, folder: Folder, given: object) -> Ready:
+def prepared(service: Service, folder: Folder, given: object, _address: str = "") -> Ready:
     """What a page asks to be mined, with room for it.
 
     Raises:

@@ -56,8 +56,8 @@ def preflown(service: Service, data: bytes) -> Response:
     return Json({"name": pair.name, "found": asdict(opener.look(pair))})
 
 
-def parse(service: Service, given: object) -> tuple[Pair, Opener]:
-    """The pair in plain values, where this server loads any.
+def parse(service: Service, given: object, address: str = "") -> tuple[Pair, Opener]:
+    """The pair in plain values, where this server loads any; `address` is the visitor where it names none.
 
     Raises:
         ConfigError: it does not, or something is missing or no name.
@@ -65,7 +65,7 @@ def parse(service: Service, given: object) -> tuple[Pair, Opener]:
     if service.opener is None:
         raise ConfigError(service.closed)
     asked = checked(AskedPair, given)
-    pair = Pair(place(asked.target), place(asked.draft), asked.visitor, place(asked.languages))
+    pair = Pair(place(asked.target), place(asked.draft), asked.visitor or address, place(asked.languages))
     if not pair.target:
         raise ConfigError("target must be a folder of the server or a hub id, not empty.")
     return pair, service.opener

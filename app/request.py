@@ -107,22 +107,24 @@ class Request:
         }
 
 
-def parse(text: str, cards: Sequence[Card], models: Sequence[str], limits: Limits) -> Request:
-    """The request in a page's JSON message.
+def parse(text: str, cards: Sequence[Card], models: Sequence[str], limits: Limits, address: str = "") -> Request:
+    """The request in a page's JSON message. `address` is the visitor where it names none.
 
     Raises:
         ConfigError: something is missing, unknown or out of range; the message says what and what would do.
     """
-    return build(parsed(text), cards, models, limits)
+    return build(parsed(text), cards, models, limits, address)
 
 
-def build(given: object, cards: Sequence[Card], models: Sequence[str], limits: Limits) -> Request:
+def build(given: object, cards: Sequence[Card], models: Sequence[str], limits: Limits, address: str = "") -> Request:
     """The request in plain values; see `parse`."""
-    return resolved(checked(AskedRun, given), cards, models, limits)
+    return resolved(checked(AskedRun, given), cards, models, limits, address)
 
 
-def resolved(asked: AskedRun, cards: Sequence[Card], models: Sequence[str], limits: Limits) -> Request:
-    """A request whose types are right, as far as this server can do it.
+def resolved(
+    asked: AskedRun, cards: Sequence[Card], models: Sequence[str], limits: Limits, address: str = ""
+) -> Request:
+    """A request whose types are right, as far as this server can do it; see `parse`.
 
     Raises:
         ConfigError: an empty prompt, an unknown name, or more than a limit allows.
@@ -152,7 +154,7 @@ def resolved(asked: AskedRun, cards: Sequence[Card], models: Sequence[str], limi
         stop=tuple(asked.stop),
         task=asked.task,
         answer=asked.answer,
-        visitor=asked.visitor,
+        visitor=asked.visitor or address,
     )
 
 

@@ -15,7 +15,7 @@ from app.recorded import Narrator, Sentence, thresholds
 from app.request import Request
 from app.state import Limits, RunLog, RunStore
 from app.turns import LabLike, Tail, Turns, ended, in_turns
-from app.turnstile import MOST_TABS, Ticket, Turnstile
+from app.turnstile import MOST_PROGRAMS, MOST_TABS, Ticket, Turnstile
 from app.wire.runs import RunMessage, StartedLane
 from engine.analysis.compared import compared
 from engine.config import Card
@@ -116,12 +116,14 @@ class Service:
     def line(self, visitor: str) -> Iterator[Ticket]:
         """Wait in line for the device: runs, trajectories and mining wait for each other (`app.turnstile`).
 
-        A visitor is a browser, by the key that its tabs share, or all programs of an address.
+        A visitor is a browser, by the key that its tabs share, or all programs of an address; neither fills the line.
 
         Raises:
             ConfigError: too many wait already.
         """
-        with self._device.ticket(visitor, None if visitor.startswith(ADDRESS) else MOST_TABS) as ticket:
+        program = visitor.startswith(ADDRESS)
+        share = (MOST_PROGRAMS, "of other programs at your address") if program else (MOST_TABS, "in other tabs")
+        with self._device.ticket(visitor, *share) as ticket:
             yield ticket
 
     def warm(self, after: float = 4.0) -> None:
@@ -234,6 +236,11 @@ class Service:
             if not message.get("done"):
                 yield {}
         yield traces
+
+
+def by_address(client: Any) -> str:
+    """The visitor that all are who give no key, by the client of their request (None where there is none)."""
+    return ADDRESS + (client.host if client else "unknown")
 
 
 def until_stopped(request: Request, log: RunLog, turns: Turns) -> Turns:

@@ -112,14 +112,14 @@ def known(prompt: str) -> Problem | None:
     return next((problem for problem in (*offered(), *cases) if problem.prompt == prompt), None)
 
 
-def parse(service: Service, given: object) -> Job:
-    """The job in plain values.
+def parse(service: Service, given: object, address: str = "") -> Job:
+    """The job in plain values; `address` is the visitor where it names none.
 
     Raises:
         ConfigError: something is missing, unknown or out of range.
     """
     asked = checked(AskedTrajectories, given)
-    return Job(requests.resolved(asked, service.cards, service.models, service.limits), asked.n)
+    return Job(requests.resolved(asked, service.cards, service.models, service.limits, address), asked.n)
 
 
 def lines(service: Service, job: Job) -> Lines:

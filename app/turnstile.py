@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from app.wire.runs import InLine
 from engine.errors import ConfigError
 
-MOST_WAITING = 32
-MOST_TABS = 8  # that wait for one visitor
+MOST_WAITING = 48
+RESERVED = 16  # of these, for visitors who have nothing there yet
+MOST_TABS = 8  # that wait for one browser
+MOST_PROGRAMS = 16  # that wait for one address
 TOLD_EVERY = 0.5  # seconds between two looks at one's place; whoever left is noticed as often
 NOTHING = 0.02  # seconds: who had the device for less found nothing left to do
 REMEMBERED = 8  # units whose times make the estimate
@@ -42,9 +44,14 @@ class Turnstile:
     however many tickets each has, so nobody waits for more than one unit of each other visitor.
     """
 
-    def __init__(self, most_waiting: int = MOST_WAITING, clock: Callable[[], float] = time.monotonic) -> None:
-        """At most so many wait."""
-        self._most, self._clock = most_waiting, clock
+    def __init__(
+        self,
+        most_waiting: int = MOST_WAITING,
+        clock: Callable[[], float] = time.monotonic,
+        reserved: int = RESERVED,
+    ) -> None:
+        """At most so many wait, the last `reserved` of them each the only one of its visitor."""
+        self._most, self._clock, self._reserved = most_waiting, clock, reserved
         self._changed = threading.Condition()
         self._waiting = OrderedDict[str, deque[Ticket]]()  # by visitor, those first whose turn is next
         self._through: Ticket | None = None
@@ -57,8 +64,9 @@ class Turnstile:
             return sum(map(len, self._waiting.values()))
 
     @contextmanager
-    def ticket(self, visitor: str, most: int | None = None) -> Iterator[Ticket]:
-        """Wait in line, at most `most` times at once; leaving gives back the place, or the device.
+    def ticket(self, visitor: str, most: int | None = None, where: str = "in other tabs") -> Iterator[Ticket]:
+        """Wait in line, at most `most` times at once; leaving gives back the place, or the device. `where` says
+        where the others may be.
 
         Raises:
             ConfigError: too many wait already.
@@ -67,11 +75,11 @@ class Turnstile:
         with self._changed:
             own = self._waiting.get(visitor, deque())
             if most is not None and len(own) >= most:
-                raise ConfigError(
-                    f"{most} runs of yours are waiting already, perhaps in other tabs: that is the limit."
-                )
-            if sum(map(len, self._waiting.values())) >= self._most and self._through is not None:
-                raise ConfigError(f"{self._most} runs are waiting already, which is the limit. Try again in a minute.")
+                raise ConfigError(f"{most} runs of yours are waiting already, perhaps {where}: that is the limit.")
+            there = own or (self._through is not None and self._through.visitor == visitor)
+            limit = self._most - self._reserved if there else self._most
+            if sum(map(len, self._waiting.values())) >= limit and self._through is not None:
+                raise ConfigError(f"{limit} runs are waiting already, which is the limit. Try again in a minute.")
             self._waiting.setdefault(visitor, deque()).append(ticket)
             self._call()
         try:

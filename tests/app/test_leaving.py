@@ -184,21 +184,49 @@ def test_the_last_result_of_decode_is_the_whole(base: str, lab: FakeLab) -> None
     assert kind == "event: complete" and traces["chain"][-1]["reason"] == "limit"
 
 
-@pytest.mark.slow
-def test_thirty_two_wait_and_the_next_is_refused_in_words(base: str, service: Service, lab: FakeLab) -> None:
-    lab.pause, said, threads = 0.0, list[str](), list[threading.Thread]()
+@contextmanager
+def crowd(service: Service, base: str, many: int, call: Callable[[int], Call]) -> Iterator[list[str]]:
+    """So many call at once while the device is taken; what they were told in the end, once they are let go."""
+    said, threads = list[str](), list[threading.Thread]()
 
-    def ask() -> None:
-        with httpx.Client(base_url=base, timeout=60) as http, api("run")(http) as answer:
+    def ask(number: int) -> None:
+        with httpx.Client(base_url=base, timeout=60) as http, call(number)(http) as answer:
             said.append(answer.read().decode())
 
     with held(service):
-        for _ in range(35):
-            threads.append(threading.Thread(target=ask))
+        for number in range(many):
+            threads.append(threading.Thread(target=ask, args=[number]))
             threads[-1].start()
-        until(lambda: len(said) == 3)
-        assert service._device.waiting == 32
-        assert all("32 runs are waiting already" in text and "event: error" in text for text in said)
+        yield said
     for thread in threads:
         thread.join(60)
-    assert len(said) == 35 and sum("event: complete" in text for text in said) == 32
+
+
+def test_programs_of_one_address_leave_room_for_others(base: str, service: Service, lab: FakeLab) -> None:
+    """`run`, and repetitions of programs that give no key, which wait under their address too."""
+    lab.pause = 0.0
+    repeat = lines("/lab/repeat", prompt="Once", lanes=["chain"], n=2, max_new_tokens=5)
+    with crowd(service, base, 20, lambda number: repeat if number % 2 else api("run")) as said:
+        until(lambda: len(said) == 4)
+        assert service._device.waiting == 16
+        assert all("16 runs of yours are waiting already, perhaps of other programs" in text for text in said)
+        with service.line("c" * 32):
+            assert service._device.waiting == 17
+    assert len(said) == 20
+
+
+@pytest.mark.slow
+def test_a_full_line_refuses_in_words_and_takes_who_comes_anew(base: str, service: Service, lab: FakeLab) -> None:
+    lab.pause = 0.0
+
+    def key(number: int) -> Call:
+        return lines(
+            "/lab/repeat", prompt="Once", lanes=["chain"], n=2, max_new_tokens=5, visitor=f"{number // 8:032x}"
+        )
+
+    with crowd(service, base, 35, key) as said:  # of five browsers
+        until(lambda: len(said) == 3)
+        assert service._device.waiting == 32 and all("32 runs are waiting already" in text for text in said)
+        with service.line("c" * 32):
+            assert service._device.waiting == 33
+    assert sum('"repeated"' in text for text in said) == 32

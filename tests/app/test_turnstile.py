@@ -31,9 +31,9 @@ class Clock:
 class Line:
     """A turnstile whose tickets are held by hand; who is through is read, never waited for."""
 
-    def __init__(self, most: int = 32) -> None:
+    def __init__(self, most: int = 32, reserved: int = 0) -> None:
         self.clock = Clock()
-        self.gate = Turnstile(most, self.clock)
+        self.gate = Turnstile(most, self.clock, reserved)
         self.held: dict[str, tuple[object, Ticket]] = {}
 
     def ask(self, name: str, visitor: str = "", most: int | None = None) -> None:
@@ -145,6 +145,20 @@ def test_at_most_thirty_two_wait_and_few_of_one_browser() -> None:
         tabs.ask(str(number), "me", most=8)
     with pytest.raises(ConfigError, match="8 runs of yours are waiting already"):
         tabs.ask("tenth", "me", most=8)
+
+
+def test_those_who_have_nothing_there_come_in_where_others_have_filled_the_line() -> None:
+    line = Line(most=6, reserved=2)
+    for number in range(5):
+        line.ask(f"{number}", "crowd")
+    with pytest.raises(ConfigError, match="4 runs are waiting already"):
+        line.ask("one more", "crowd")
+    line.ask("a")
+    line.ask("b")
+    for late in ("a", "c"):
+        with pytest.raises(ConfigError, match="runs are waiting already"):
+            line.ask("late", late)
+    assert line.order() == ["0", "a", "b", "1", "2", "3", "4"]
 
 
 def test_an_estimate_comes_from_the_times_of_others() -> None:
