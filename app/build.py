@@ -22,6 +22,7 @@ from app.service import Service, by_address
 from app.turnstile import MOST_WAITING
 from app.validate import Asked, checked
 from app.wire.catalogue import Catalogue
+from app.wire.runs import RunMessage
 from engine.errors import ConfigError, LabError, shown, unknown
 
 LOG = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ class Handlers:
             request = requests.parse(text, service.cards, service.models, service.limits, address)
             run = request.run
             for message in service.run(request):
-                yield json.dumps(message, ensure_ascii=False)
+                yield written(message)
         except LabError as error:
             log_refusal(error)
             yield json.dumps({"id": run, "seq": -1, "notice": str(error), "done": True})
@@ -87,8 +88,8 @@ class Handlers:
 
     def _run(self, values: dict[str, Any]) -> Iterator[str]:
         with curable("a run of the API"):
-            for message in self.service.run(self._request(values)):
-                yield json.dumps(message, ensure_ascii=False)
+            for message in self.service.run(self._request(values), keeps=False):
+                yield written(message)
 
     def decode(
         self,
@@ -173,6 +174,15 @@ class Handlers:
                 return json.dumps(self.service.resync(run, have))
             case _:
                 return "null"
+
+
+def written(message: RunMessage) -> str:
+    """A message as JSON, with the text of its events where it is there."""
+    text = getattr(message.get("ev"), "text", "")
+    if not text:
+        return json.dumps(message, ensure_ascii=False)
+    rest = json.dumps({name: value for name, value in message.items() if name != "ev"}, ensure_ascii=False)
+    return f'{rest[:-1]}, "ev": {text}}}'
 
 
 def name_of(given: object) -> str:

@@ -13,7 +13,7 @@ from app.knobs import catalogue
 from app.opener import Opener
 from app.recorded import Narrator, Sentence, thresholds
 from app.request import Request
-from app.state import Limits, RunLog, RunStore
+from app.state import Events, Limits, RunLog, RunStore
 from app.turns import LabLike, Tail, Turns, ended, in_turns
 from app.turnstile import MOST_PROGRAMS, MOST_TABS, Ticket, Turnstile
 from app.wire.runs import RunMessage, StartedLane
@@ -158,12 +158,12 @@ class Service:
         lab = self._labs.get(models or self.first)
         return lab.otherwise(card) if lab else ""
 
-    def run(self, request: Request) -> Iterator[RunMessage]:
+    def run(self, request: Request, keeps: bool = True) -> Iterator[RunMessage]:
         """The comparison as messages `{id, seq, ...}`; `seq` counts the events before the message.
 
-        Closing the iterator, or `stop`, ends every lane within one round.
+        Closing the iterator, or `stop`, ends every lane within one round. Without `keeps` there is no `resync`.
         """
-        log = self.runs.open(request.run)
+        log = self.runs.open(request.run, keeps)
         yield {"id": request.run, "seq": 0, "phase": "queued" if request.models in self._labs else "loading"}
         try:
             lab = self.lab(request.models)
@@ -174,7 +174,7 @@ class Service:
                     yield {"id": request.run, "seq": 0, "phase": "queued", "line": spot}
                 else:
                     yield from self._run(lab, request, log)
-            yield {"id": request.run, "seq": len(log.messages), "done": True, "compared": log.compared}
+            yield {"id": request.run, "seq": log.count, "done": True, "compared": log.compared}
         finally:
             self.runs.close(request.run)
 
@@ -195,17 +195,17 @@ class Service:
 
     def _batches(self, request: Request, log: RunLog, events: Turns) -> Iterator[RunMessage]:
         narrators = {lane.key: Narrator(self._sentence) for lane in request.lanes}
-        sent, due = 0, self._clock()
+        fresh, due = Events(), self._clock()
         traces = {lane.key: Trace() for lane in request.lanes}
         for key, event in events:
             if isinstance(event, RunStarted) or traces[key].started:  # a lane that could not start has only an end
                 traces[key].append(event)
-            log.messages.append((key, narrators[key].message(event)))
+            fresh.append((key, narrators[key].message(event)))
             if self._clock() >= due:
-                yield {"id": request.run, "seq": sent, "ev": log.messages[sent:]}
-                sent, due = len(log.messages), self._clock() + EVERY
-        if sent < len(log.messages):
-            yield {"id": request.run, "seq": sent, "ev": log.messages[sent:]}
+                yield sent(request, log, fresh)
+                fresh, due = Events(), self._clock() + EVERY
+        if fresh:
+            yield sent(request, log, fresh)
         log.compared = asdict(compared(traces, thresholds(self.cards), turns=True))
 
     def stop(self, run: str) -> bool:
@@ -219,8 +219,8 @@ class Service:
         """What a page missed: all events from number `have` on."""
         log = self.runs.get(run)
         return (
-            {"id": run, "seq": have, "ev": log.messages[have:], "done": log.ended is not None, "compared": log.compared}
-            if log and have >= 0
+            {"id": run, "seq": have, "ev": log.since(have), "done": log.ended is not None, "compared": log.compared}
+            if log and log.keeps and have >= 0
             else None
         )
 
@@ -230,7 +230,7 @@ class Service:
         The empty items before it are where whoever has gone is noticed.
         """
         traces: dict[str, list[dict[str, Any]]] = {}
-        for message in self.run(request):
+        for message in self.run(request, keeps=False):
             for key, event in message.get("ev", ()):
                 traces.setdefault(key, []).append(event)
             if not message.get("done"):
@@ -241,6 +241,13 @@ class Service:
 def by_address(client: Any) -> str:
     """The visitor that all are who give no key, by the client of their request (None where there is none)."""
     return ADDRESS + (client.host if client else "unknown")
+
+
+def sent(request: Request, log: RunLog, events: Events) -> RunMessage:
+    """The message of further events, which the log takes too."""
+    seq = log.count
+    log.add(events)
+    return {"id": request.run, "seq": seq, "ev": events}
 
 
 def until_stopped(request: Request, log: RunLog, turns: Turns) -> Turns:

@@ -1,17 +1,22 @@
 import json
+import random
 import threading
+import time
 from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from app import request as requests
+from app.build import Handlers
 from app.request import Request
 from app.service import Service
+from app.state import Events, RunStore
 from engine.errors import ConfigError
 from engine.trace.store import Trace, event_from_json
 from tests.app.fakes import FakeLab, sentence
 from tests.app.synthetic import CARDS
+from tests.app.test_turnstile import until
 
 
 def ask(service: Service, lanes=("plain", "chain", "wary"), **more) -> Request:
@@ -164,8 +169,6 @@ def test_models_are_loaded_once_and_only_for_a_run(service, lab):
 
 
 def test_runs_are_forgotten():
-    from app.state import RunStore
-
     now = [0.0]
     store = RunStore(keep_runs=2, keep_seconds=10, clock=lambda: now[0])
     ids = [f"{i:032x}" for i in range(4)]
@@ -176,6 +179,69 @@ def test_runs_are_forgotten():
     now[0] = 11
     store.open(ids[3])
     assert store.get(ids[2]) is None
+
+
+def finished(store: RunStore, number: int, size: int = 0, keeps: bool = True) -> str:
+    run = f"{number:032x}"
+    log = store.open(run, keeps)
+    log.add(Events([("plain", {"text": random.Random(number).randbytes(size).hex()})]))
+    store.close(run)
+    return run
+
+
+def test_finished_runs_are_held_up_to_so_many_bytes_the_newest_last():
+    store = RunStore(keep_bytes=100_000)
+    ids = [finished(store, number, 30_000) for number in range(5)]
+    assert [store.get(run) is not None for run in ids] == [False, False, False, True, True]
+    sizes = [log.size for run in ids if (log := store.get(run))]
+    assert sum(sizes) <= 100_000 and min(sizes) > 30_000
+    ids += [finished(store, 5, 200_000)]
+    assert store.get(ids[-1]) is None, "more than all may have"
+
+
+def test_a_run_that_goes_on_is_kept_whatever_it_takes():
+    store = RunStore(keep_runs=1, keep_seconds=0, keep_bytes=1000)
+    log = store.open("f" * 32)
+    log.add(Events([("plain", {"text": random.Random(0).randbytes(9000).hex()})]))
+    for number in range(3):
+        finished(store, number)
+    assert store.get("f" * 32) is log and not any(store.get(f"{number:032x}") for number in range(3))
+
+
+def test_finished_runs_are_forgotten_though_nobody_opens_another():
+    store = RunStore(keep_seconds=0.2)
+    first = finished(store, 0)
+    time.sleep(0.12)
+    second = finished(store, 1)
+    assert store.get(first) and store.get(second)
+    until(lambda: store.get(first) is None)
+    assert store.get(second), "not with the first"
+    until(lambda: store.get(second) is None)
+
+
+def test_runs_of_the_api_keep_nothing_and_can_be_stopped(service, preset_catalogue):
+    said = Handlers(service, preset_catalogue, sentence).run(["plain", "chain"], "Once", max_new_tokens=200)
+    ends = []
+    for text in said:
+        message = json.loads(text)
+        log = service.runs.get(message["id"])
+        if message.get("ev"):
+            assert log.size == 0 and service.resync(message["id"], 0) is None
+            service.stop(message["id"])
+            ends += [event for _, event in message["ev"] if event["kind"] == "end"]
+    assert [end["reason"] for end in ends] == ["stopped", "stopped"]
+    assert service.runs.get(message["id"]) is None
+
+
+def test_what_was_missed_is_what_was_sent(service, preset_catalogue):
+    service._clock = iter(range(10_000)).__next__  # a message an event
+    asked = {"prompt": "Ünïcode 🔭\u2028", "lanes": ["plain", "chain"], "max_new_tokens": 9, "id": requests.fresh_id()}
+    told = [json.loads(text) for text in Handlers(service, preset_catalogue, sentence).stream(json.dumps(asked))]
+    everything = [tuple(pair) for pair in events_of(told)]
+    assert len(everything) > 9 and all(len(message.get("ev", "1")) == 1 for message in told)
+    for have in (0, 1, 7, len(everything) - 1, len(everything), len(everything) + 3):
+        assert service.resync(asked["id"], have)["ev"] == everything[have:]
+    assert service.resync(asked["id"], -1) is None
 
 
 def test_messages_are_json(service):

@@ -123,8 +123,8 @@ SCORE = """async ([text, count, folded]) => {
 class Stamped(Service):
     """A service whose messages carry the time they were sent, in milliseconds since 1970."""
 
-    def run(self, request: Request) -> Iterator[RunMessage]:
-        for message in super().run(request):
+    def run(self, request: Request, keeps: bool = True) -> Iterator[RunMessage]:
+        for message in super().run(request, keeps):
             stamped: dict[str, Any] = {"sent": time.time() * 1000, **message}
             yield cast(RunMessage, stamped)
 
