@@ -59,6 +59,8 @@ def parse(service: Service, given: object, address: str = "") -> requests.Reques
 def lines(service: Service, sentence: Sentence | None, ask: requests.Request) -> Lines:
     """The messages of a run, as `app.wire.runs.ContinueMessage`: the lane, then its events as they come."""
     yield {"kind": "queued"}
+    for _ in service.comes(ask.models):
+        yield {"kind": "queued"}
     lab = service.lab(ask.models)
     narrator = Narrator(sentence)
     with service.line(ask.visitor) as ticket:

@@ -158,6 +158,8 @@ def events(service: Service, folder: Folder, ready: Ready) -> Lines:
     yield {"kind": "queued"}
     split = "train" if job.source == "train" else "heldout"
     seed = SEEDS[job.source]
+    for _ in service.comes(job.models):
+        yield {"kind": "queued"}
     lab = service.lab(job.models)
     mining = lab.mine(job.task, ready.problems, path, naive=job.naive, problem_seed=seed, split=split)
     with folder.at_work(path), contextlib.closing(mining), service.line(job.key) as ticket:

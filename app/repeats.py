@@ -59,6 +59,8 @@ def lines(service: Service, job: Job) -> Lines:
     """The messages, as `app.wire.runs.RepeatMessage`. After each repetition the device is given back for others."""
     lanes: dict[str, list[Trace]] = {lane.key: [] for lane in job.ask.lanes}
     yield {"kind": "queued", "n": job.n}
+    for _ in service.comes(job.ask.models):
+        yield {"kind": "queued", "n": job.n}
     lab = service.lab(job.ask.models)
     with service.line(job.ask.visitor) as ticket:
         for index in range(job.n):

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from app.knobs import catalogue
+from app.labs import Labs
 from app.opener import Opener
 from app.recorded import Narrator, Sentence, thresholds
 from app.request import Request
@@ -51,13 +52,16 @@ class Service:
         `eager` loads the first models soon after the first visit, not at the first run. `opener` loads what visitors
         name; None where they may not.
         """
-        self.cards, self.models, self.limits = tuple(cards), tuple(loaders), limits or Limits()
-        self.runs = RunStore()
-        self._loaders, self._labs, self._sentence, self._clock = dict(loaders), dict[str, LabLike](), sentence, clock
-        self._loading, self._device = threading.Lock(), Turnstile(clock=clock)
-        self._turns = turns
+        self.cards, self.limits, self.runs = tuple(cards), limits or Limits(), RunStore()
+        self._labs, self._device = Labs(loaders), Turnstile(clock=clock)
+        self._turns, self._sentence, self._clock = turns, sentence, clock
         self.eager, self._warmed = eager, False
-        self.opener, self._opened, self._opens = opener, "", threading.Lock()
+        self.opener, self._opens = opener, threading.Lock()
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of all sets of models."""
+        return self._labs.names
 
     @property
     def first(self) -> str:
@@ -65,15 +69,20 @@ class Service:
         return self.models[0] if self.models else ""
 
     def lab(self, models: str) -> LabLike:
-        """The lab of a set of models, loaded at its first use."""
-        with self._loading:
-            if models not in self._labs:
-                self._labs[models] = self._loaders[models]()
-            return self._labs[models]
+        """The lab of a set of models, loaded at its first use.
+
+        Raises:
+            ConfigError: it has been replaced by another that was opened.
+        """
+        return self._labs.get(models)
+
+    def comes(self, models: str) -> Iterator[None]:
+        """An item every now and then until the lab of a set of models is there, so that whoever has gone is noticed."""
+        return self._labs.comes(models)
 
     def family(self, models: str) -> Family | None:
         """Whether models read a source first; None where nobody knows before they are loaded."""
-        lab = self._labs.get(models)
+        lab = self._labs.there(models)
         return lab.family if lab else family(models)
 
     @property
@@ -98,15 +107,7 @@ class Service:
     def take(self, models: str, lab: LabLike) -> str:
         """Models that a visitor named are loaded: they come in place of those that one named before, under the name
         that is returned (another where this server's own have it). Runs that go on keep theirs."""
-        with self._loading:
-            old = self._opened
-            name = models if models == old or models not in self.models else f"{models} (opened)"
-            if old and old != name:
-                self.models = tuple(one for one in self.models if one != old)
-                del self._loaders[old], self._labs[old]
-            self._labs[name], self._loaders[name], self._opened = lab, lambda: lab, name
-            self.models = tuple(dict.fromkeys((*self.models, name)))
-            return name
+        return self._labs.take(models, lab)
 
     def borrows(self, models: str) -> bool:
         """Whether runs of these models are computed elsewhere, on a device lent for seconds; never those on the CPU."""
@@ -143,19 +144,19 @@ class Service:
 
     def methods(self, models: str = "") -> list[dict[str, Any]]:
         """All cards; once the models are loaded each says whether it can run."""
-        lab = self._labs.get(models or self.first)
+        lab = self._labs.there(models or self.first)
         if not lab:
             return catalogue(self.cards, None, models or self.first)
         return catalogue(self.cards, lab.unavailable(), models or self.first, lab.otherwise)
 
     def hindrance(self, card: Card, models: str = "") -> str:
         """Why loaded models cannot run a card; empty when they can, or are not loaded yet."""
-        lab = self._labs.get(models or self.first)
+        lab = self._labs.there(models or self.first)
         return lab.hindrance(card) if lab else ""
 
     def otherwise(self, card: Card, models: str = "") -> str:
         """How loaded models run a card otherwise; empty when they do not, or are not loaded yet."""
-        lab = self._labs.get(models or self.first)
+        lab = self._labs.there(models or self.first)
         return lab.otherwise(card) if lab else ""
 
     def run(self, request: Request, keeps: bool = True) -> Iterator[RunMessage]:
@@ -164,19 +165,26 @@ class Service:
         Closing the iterator, or `stop`, ends every lane within one round. Without `keeps` there is no `resync`.
         """
         log = self.runs.open(request.run, keeps)
-        yield {"id": request.run, "seq": 0, "phase": "queued" if request.models in self._labs else "loading"}
+        yield {"id": request.run, "seq": 0, "phase": "queued" if self._labs.there(request.models) else "loading"}
         try:
-            lab = self.lab(request.models)
-            with self.line(request.visitor) as ticket:
-                for spot in ticket.waits():
-                    if log.stopped.is_set():
-                        break
-                    yield {"id": request.run, "seq": 0, "phase": "queued", "line": spot}
-                else:
-                    yield from self._run(lab, request, log)
+            for _ in self.comes(request.models):
+                if log.stopped.is_set():
+                    break
+                yield {"id": request.run, "seq": 0, "phase": "loading"}
+            else:
+                yield from self._wait(self.lab(request.models), request, log)
             yield {"id": request.run, "seq": log.count, "done": True, "compared": log.compared}
         finally:
             self.runs.close(request.run)
+
+    def _wait(self, lab: LabLike, request: Request, log: RunLog) -> Iterator[RunMessage]:
+        with self.line(request.visitor) as ticket:
+            for spot in ticket.waits():
+                if log.stopped.is_set():
+                    break
+                yield {"id": request.run, "seq": 0, "phase": "queued", "line": spot}
+            else:
+                yield from self._run(lab, request, log)
 
     def turns(self, lab: LabLike, request: Request) -> Turns:
         """The comparison's events, computed here or on a device lent for seconds. Hold the `line` meanwhile."""

@@ -131,6 +131,8 @@ def lines(service: Service, job: Job) -> Lines:
         raise ConfigError(
             "Trajectories need the device for minutes, and here it is only lent for seconds. Run the page yourself."
         )
+    for _ in service.comes(ask.models):
+        yield {"kind": "queued"}
     lab = service.lab(ask.models)
     sheets = {lane.key: Sheet(task, problem) for lane in ask.lanes}
     yield {"kind": "begin", **_head(job, problem)}
