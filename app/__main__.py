@@ -9,7 +9,7 @@ from importlib import import_module
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported
 
-from app import scratch, zerogpu
+from app import ending, scratch, zerogpu
 from app.flags import parser
 from app.opener import opener
 from app.presets import PresetCatalogue
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> None
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("app").setLevel(logging.INFO)
     service, preset_catalogue = assemble(args)
-    scratch.end_on_terminate()
+    ending.on_signals()
     try:
         demo = launch(service, preset_catalogue, why, host=args.host, port=args.port, prevent_thread_lock=True)
     except OSError as error:
@@ -46,7 +46,10 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> None
         raise SystemExit(f"{where} in use: give another with --port.") from None
     print(f"Draftscope is on {demo.local_url} (Ctrl+C ends it).", flush=True)
     print(sandbox.said(), flush=True)
-    demo.block_thread()
+    try:
+        demo.block_thread()
+    finally:
+        ending.leave(scratch.clear)
 
 
 def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from app.answers import refused
+from app.ending import ENDING
 from app.ndjson import Lines, stream
 from app.service import by_address
 from app.validate import body, parsed
@@ -31,9 +32,13 @@ def answered(
     """POST: what `answer` makes of the body, in a thread of its own, where there is a `limiter` one of its threads. A
     LabError is told to the caller."""
 
+    def at_work(data: bytes) -> Response:
+        with ENDING.work():
+            return answer(data)
+
     async def endpoint(request: Request) -> Response:
         try:
-            return await to_thread.run_sync(answer, await body(request.stream(), most), limiter=limiter)
+            return await to_thread.run_sync(at_work, await body(request.stream(), most), limiter=limiter)
         except LabError as error:
             return refused(error)
 

@@ -5,7 +5,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 
+from app.ending import ENDING, ENDS
 from app.turns import LabLike
+from engine import progress
 from engine.errors import ConfigError
 
 LOOKS = 0.5  # seconds between two looks at a lab that is being loaded; whoever left is noticed as often
@@ -78,12 +80,13 @@ class Labs:
 
     def _load(self, name: str, loader: Callable[[], LabLike], coming: "Future[LabLike]") -> None:
         try:
-            with self._one_at_a_time:  # it sets what holds for the whole process: dtype and threads
+            # it sets what holds for the whole process: dtype and threads
+            with self._one_at_a_time, ENDING.work(), progress.stoppable(ENDING.comes):
                 lab = loader()
         except BaseException as error:  # for all who wait; the next one tries anew
             with self._lock:
                 del self._coming[name]
-            coming.set_exception(error)
+            coming.set_exception(ConfigError(ENDS) if isinstance(error, progress.Stopped) else error)
         else:
             with self._lock:
                 self._labs[name] = lab

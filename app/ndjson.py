@@ -4,11 +4,13 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import closing
 from typing import Any
 
 from starlette.responses import StreamingResponse
 
-from engine.errors import LabError
+from app.ending import ENDING, ENDS
+from engine.errors import ConfigError, LabError
 
 Lines = Generator[dict[str, Any], None, None]
 
@@ -27,19 +29,20 @@ async def _lines(start: Callable[[], Lines]) -> AsyncIterator[bytes]:
             loop.call_soon_threadsafe(items.put_nowait, item)
 
     def work() -> None:
-        lines = start()
         try:
-            for line in lines:
-                put(line)
-                if left.is_set():
-                    break
+            with ENDING.work(), closing(start()) as lines:
+                for line in lines:
+                    put(line)
+                    if left.is_set():
+                        break
+                    if ENDING.comes.is_set():
+                        raise ConfigError(ENDS)
         except LabError as error:
             put({"kind": "error", "error": str(error)})
         except Exception as error:
             put({"kind": "error", "error": f"The work failed: {type(error).__name__}."})
             raise
         finally:
-            lines.close()
             put(None)
 
     threading.Thread(target=work, daemon=True).start()

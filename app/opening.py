@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from app.answers import Json
+from app.ending import ENDING
 from app.endpoint import answered, streamed
 from app.ndjson import Lines
 from app.opener import Opener, Pair
@@ -114,7 +115,7 @@ class Opening:
 
     def _work(self) -> None:
         try:
-            with progress.stoppable(self._stop):
+            with ENDING.work(), progress.stoppable(self._stop):
                 self._opener.fetch(self._pair)
                 with self._service.line(self._pair.visitor) as ticket:  # whatever runs ends first, and others wait
                     for self.spot in ticket.waits():

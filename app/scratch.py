@@ -4,8 +4,6 @@ import atexit
 import os
 import re
 import shutil
-import signal
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -35,9 +33,10 @@ def sweep(folder: Path) -> list[Path]:
     return found
 
 
-def end_on_terminate() -> None:
-    """Let SIGTERM end the process as an exit does, so that its folders go."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+def clear() -> None:
+    """Remove the folder of this process now, where it has one."""
+    if root.cache_info().currsize:
+        _remove(root(), os.getpid())
 
 
 def _left(path: Path) -> bool:

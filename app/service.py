@@ -9,6 +9,7 @@ from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
+from app.ending import ENDING
 from app.knobs import catalogue
 from app.labs import Labs
 from app.opener import Opener
@@ -189,7 +190,7 @@ class Service:
     def turns(self, lab: LabLike, request: Request) -> Turns:
         """The comparison's events, computed here or on a device lent for seconds. Hold the `line` meanwhile."""
         lend = self._turns if self.borrows(request.models) else None
-        return lend(request.models, request) if lend else in_turns(lab, request)
+        return ENDING.watched(lend(request.models, request) if lend else in_turns(lab, request))
 
     def _run(self, lab: LabLike, request: Request, log: RunLog) -> Iterator[RunMessage]:
         events = until_stopped(request, log, self.turns(lab, request))
