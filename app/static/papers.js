@@ -71,6 +71,7 @@ export async function drawPapers(element, store, lab) {
       if (!element.isConnected || store.options.name !== asked) return;
       const item = paper.items.find((one) => one.id === wanted.item) ?? paper.items[0];
       if (drawn === `${name}-${item.id}`) return;
+      const turned = drawn.startsWith(`${name}-`);
       drawn = `${name}-${item.id}`;
       wrong.hidden = true;
       bar.replaceChildren(
@@ -78,9 +79,15 @@ export async function drawPapers(element, store, lab) {
       );
       about.textContent = [`${paper.title}.`, paper.setting, paper.note].filter(Boolean).join(" ");
       const focused = items.contains(document.activeElement);
+      const { scrollTop } = items;
       items.replaceChildren(...paper.items.map((one) => entry(paper, one, one === item)));
-      if (focused) /** @type {HTMLElement | null} */ (items.querySelector("[aria-current]"))?.focus();
+      if (turned) items.scrollTop = scrollTop;
+      /** @type {HTMLElement | null} */
+      const current = items.querySelector("[aria-current]");
+      if (focused) current?.focus({ preventScroll: turned });
+      if (current) uncover(items, current);
       detail.replaceChildren(...itemOf(paper, item, store, lab));
+      if (turned) bring(detail);
     } catch (error) {
       wrong.textContent = said(error);
       wrong.hidden = false;
@@ -116,6 +123,21 @@ export async function drawPapers(element, store, lab) {
   });
   element.addEventListener("close", off, { once: true });
   await open();
+}
+
+/** Scroll a list, and nothing else, until one of its entries is in sight. @param {HTMLElement} items
+ * @param {HTMLElement} current */
+function uncover(items, current) {
+  const [list, entry] = [items.getBoundingClientRect(), current.getBoundingClientRect()];
+  const end = Math.min(list.bottom, innerHeight);
+  if (entry.top < list.top) items.scrollTop -= list.top - entry.top;
+  else if (entry.bottom > end) items.scrollTop += entry.bottom - end;
+}
+
+/** Scroll to what was chosen where its head is out of sight, or nearly. @param {HTMLElement} detail */
+function bring(detail) {
+  const { top } = detail.getBoundingClientRect();
+  if (top < 0 || top > innerHeight / 2) detail.scrollIntoView({ block: "start" });
 }
 
 /** What a paper's method is called. @param {Lab} lab @param {PaperList["papers"][number]} one */

@@ -28,3 +28,23 @@ def test_an_item_is_found_opened_saved_and_run(visit_cases):
     item.get_by_role("button", name="Run it here").click()
     page.locator("[data-room=compare]").wait_for()
     page.wait_for_function("draftscope.session.config.lanes[1].knobs.drafting === 'stochastic'")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 700)])
+def test_what_is_chosen_at_the_end_of_the_list_is_in_sight(visit_cases, width, height):
+    page = visit_cases("?room=papers&name=autojudge-F1", viewport={"width": width, "height": height})
+    page.locator(".paper-items").get_by_role("link", name="Figure 15").click()
+    head = page.locator(".paper-item h3")
+    expect(head).to_contain_text("Figure 15.")
+    expect(head).to_be_in_viewport()
+    current = ".paper-items [aria-current]"
+    assert page.evaluate(f"document.querySelector('{current}') === document.activeElement")
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    page.locator(".paper-items").get_by_role("link", name="Figure 12").click()
+    expect(head).to_contain_text("Figure 12.")
+    expect(head).to_be_in_viewport()
+
+
+def test_the_list_opens_at_the_item_that_an_address_names(visit_cases):
+    page = visit_cases("?room=papers&name=autojudge-F11")
+    expect(page.locator(".paper-items [aria-current]")).to_be_in_viewport()
