@@ -48,3 +48,15 @@ def test_what_is_chosen_at_the_end_of_the_list_is_in_sight(visit_cases, width, h
 def test_the_list_opens_at_the_item_that_an_address_names(visit_cases):
     page = visit_cases("?room=papers&name=autojudge-F11")
     expect(page.locator(".paper-items [aria-current]")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_wide_table_scrolls_in_itself(visit_cases, width):
+    page = visit_cases("?room=papers&name=methods", viewport={"width": width, "height": 900})
+    scroll = page.locator(".paper-numbers .scroll").first
+    scroll.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert scroll.evaluate("one => one.scrollWidth > one.clientWidth")
+    scroll.evaluate("one => one.scrollTo(1e4, 0)")
+    left = "one => one.getBoundingClientRect().left"
+    assert scroll.locator("tbody th").first.evaluate(left) == scroll.evaluate(left)  # its name stays
