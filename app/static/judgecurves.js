@@ -6,6 +6,7 @@ import { nameOf } from "./columns.js";
 import { h } from "./dom.js";
 import { fmt, percent, pieceOf } from "./draw.js";
 import { atThreshold } from "./judgement.js";
+import { packed } from "./packed.js";
 import { moveThreshold, plots } from "./plot.js";
 import { knobsOf, movable, replay } from "./thresholds.js";
 
@@ -15,6 +16,7 @@ import { knobsOf, movable, replay } from "./thresholds.js";
  * @typedef {{name: string, scored: Scored[], threshold: number | null}} Source labels with a judge's scores
  */
 
+const ALONE = "A server draws the curves; this page has their numbers. To see them, serve the lab: draftscope.";
 const TRAINING = "unseen labels of training: ";
 
 /** @param {HTMLElement} spot @param {Workshop} ctx */
@@ -219,7 +221,8 @@ async function drawAll(spot, { lab, kept }, { scored, name }, threshold) {
     spot.replaceChildren(...plots(figures), numbers(scored, name));
     if (kept.threshold !== null) mark(spot, scored, kept.threshold); // it may have moved meanwhile
   } catch (error) {
-    spot.replaceChildren(h("p.warn", {}, error instanceof Error ? error.message : String(error)));
+    const wrong = error instanceof Error ? error.message : String(error);
+    spot.replaceChildren(h("p.warn", {}, packed() ? ALONE : wrong), numbers(scored, name));
   }
 }
 

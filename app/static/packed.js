@@ -14,6 +14,12 @@ export const NEEDS =
 /** What came with this page; null where a server stands behind it. @returns {Answers | null} */
 export const packed = () => /** @type {{draftscopeAnswers?: Answers}} */ (globalThis).draftscopeAnswers ?? null;
 
+/** Whether there is an answer: a server stands behind the page, or it came along. @param {string} path */
+export function carries(path) {
+  const found = packed();
+  return !found || Object.hasOwn(found, path);
+}
+
 /** Where the server's answers are. @param {string} page its address */
 export const base = (page) => (packed() ? BASE : new URL("lab/", page));
 

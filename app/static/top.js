@@ -4,7 +4,8 @@
 import { h, said } from "./dom.js";
 import { icon, mark } from "./icons.js";
 import { take } from "./learn/show.js";
-import { ROOMS } from "./rooms/rooms.js";
+import { carries } from "./packed.js";
+import { roomsHere } from "./rooms/rooms.js";
 
 /** @type {import("./types/lab.js").Mount} */
 export function mount(element, store, lab) {
@@ -35,7 +36,8 @@ export function mount(element, store, lab) {
   const help = { onclick: () => ui.open("help"), "aria-label": "Help and keys", title: "Help and keys (?)" };
   const open = { onclick: () => file.click(), title: "Open saved traces (.jsonl, .jsonl.gz); no model is needed" };
   const theme = { onclick: () => setTheme(!dark()), "aria-label": "Light or dark", title: "Light or dark" };
-  const rooms = ROOMS.map(({ id, name, question }) => {
+  const here = roomsHere();
+  const rooms = here.map(({ id, name, question }) => {
     const onclick = (/** @type {MouseEvent} */ event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a tab or window of its own
       event.preventDefault();
@@ -49,11 +51,13 @@ export function mount(element, store, lab) {
     h(
       "div.tools",
       {},
-      h(
-        "button.plain",
-        { onclick: begin, title: "The first lesson, five minutes, beside recorded runs" },
-        "Start here",
-      ),
+      carries("lessons")
+        ? h(
+            "button.plain",
+            { onclick: begin, title: "The first lesson, five minutes, beside recorded runs" },
+            "Start here",
+          )
+        : null,
       opener("Review", "notes", "Verdict, note and star of a token, a round or a run (n)"),
       h("button.plain", open, "Open"),
       opener("Save", "save", "Traces, tables and figures"),
@@ -65,7 +69,7 @@ export function mount(element, store, lab) {
   );
   const show = () =>
     rooms.forEach((link, i) => {
-      if (ROOMS[i].id === store.options.room) link.setAttribute("aria-current", "page");
+      if (here[i].id === store.options.room) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     });
   store.on("options", show);

@@ -11,6 +11,7 @@ import { drawTable } from "./minedtable.js";
 import { minePanel } from "./minepanel.js";
 import { createMiner, MINE } from "./miner.js";
 import { drawMismatches } from "./mismatches.js";
+import { carries, packed } from "./packed.js";
 import { refocused } from "./refocus.js";
 import { drawReviewers } from "./reviewers.js";
 import { change, keep, load, onReviews } from "./reviews.js";
@@ -31,11 +32,17 @@ const TABS = [
   ["accuracy", "Accuracy", drawAccuracy],
   ["reviewers", "Reviewers", drawReviewers],
 ];
+/** Those that this page can fill. */
+const tabsHere = () => TABS.filter(([id]) => id !== "accuracy" || carries("evaluations"));
 /** @param {string} id */
-const isTab = (id) => TABS.some(([known]) => known === id);
+const isTab = (id) => tabsHere().some(([known]) => known === id);
 const LEAD =
   "A mismatch is a place where the draft model would write another token than the target wrote. Mining puts that " +
   "token there and lets the target go on: the mismatch is important if the final answer changes.";
+const NONE = {
+  served: "No mined set is recorded. Mine live, or open a file.",
+  packed: "No mined set is about these prompts. Open a file of one.",
+};
 const ALL = "all recorded";
 const FILTERED = new Set(["mismatches", "table"]);
 
@@ -120,7 +127,7 @@ export function drawWorkshop(body, store, lab, wanted) {
       file,
     ),
     parts.about,
-    minePanel(store, lab, miner, kept.form, () => show(MINE)),
+    packed() ? null : minePanel(store, lab, miner, kept.form, () => show(MINE)),
     parts.tabs,
     parts.filters,
     parts.spot,
@@ -210,7 +217,7 @@ export function drawWorkshop(body, store, lab, wanted) {
     );
     parts.about.replaceChildren(...about());
     parts.tabs.replaceChildren(
-      ...TABS.map(([id, words]) =>
+      ...tabsHere().map(([id, words]) =>
         h(
           "button.v-tab",
           {
@@ -250,7 +257,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   function about() {
     const items = itemsOf();
     if (!items.length && !mined.sets.has(mined.shown))
-      return [mined.list ? "No mined set is recorded. Mine live, or open a file." : "Reading the recorded sets."];
+      return [mined.list ? NONE[packed() ? "packed" : "served"] : "Reading the recorded sets."];
     const important = items.filter((item) => item.label.important).length;
     const set = mined.sets.get(mined.shown);
     const models = set?.head.models ?? {};

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.export import LIBRARY, Content, collected, export, main, modules, write
+from app.export import EVERYTHING, LIBRARY, Content, collected, export, main, modules, write
 from app.notebook import Shown, show
 from app.theme import STATIC
 from engine.errors import ConfigError
@@ -95,6 +95,11 @@ def test_a_folder_keeps_long_answers_in_files_of_their_own(tmp_path):
     lanes = json.loads((tmp_path / "site" / answers["trace?name=all_methods"]["file"]).read_text())["lanes"]
     assert len(lanes) >= 24 and index.stat().st_size < 700_000
     assert "connect-src 'self'" in index.read_text()
+
+
+def test_everything_holds_what_the_rooms_say_they_need():
+    needed = re.findall(r'needs: "(\w+)"', (STATIC / "rooms/rooms.js").read_text())
+    assert len(needed) >= 3 and set(needed) <= set(EVERYTHING)
 
 
 @pytest.mark.slow

@@ -46,6 +46,42 @@ def test_a_file_shows_its_case_and_asks_for_nothing(pages, folder):
     assert pages.asked[page] == [f"file://{folder}/case.html"]
 
 
+def test_a_page_of_some_runs_has_no_room_that_it_cannot_fill(pages, folder):
+    traces = [Trace.load(path) for path in sorted(Path("presets/traces").glob("code-*.jsonl.gz"))[:2]]
+    (folder / "runs.html").write_text(export(Content(traces)), encoding="utf-8")
+    page = pages.open(f"file://{folder}/runs.html?room=papers", ready=False)
+    ready(page)
+    assert page.locator(".room-link").all_inner_texts() == ["Compare", "Judge", "Learn"]
+    expect(page.locator(".room-link[aria-current]")).to_have_text("Compare")
+    expect(page.get_by_role("button", name="Review")).to_be_visible()
+    expect(page.get_by_role("button", name="Start here")).to_have_count(0)
+    page.locator(".lane").nth(1).get_by_role("button", name="Speculative decoding").click()
+    room = page.locator("[data-room=learn]")
+    expect(room.locator(".doc h1")).to_contain_text("Speculative decoding")
+    assert room.locator(".tabs .tab").all_inner_texts() == ["Glossary", "Methods"]
+    page.get_by_role("link", name="Judge").click()
+    room = page.locator("[data-room=judge]")
+    expect(room.get_by_role("tab")).to_have_text(["Mismatches", "Table", "Judge", "Reviewers"])
+    room.get_by_role("tab", name="Judge").click()
+    expect(room.locator(".warn")).to_contain_text("serve the lab")
+    expect(room.locator(".curves table")).to_be_attached()
+    expect(room).not_to_contain_text("Mine live")
+
+
+def test_a_page_of_all_cases_has_all_rooms(pages, folder):
+    (folder / "all.html").write_text(export(Content(everything=True)), encoding="utf-8")
+    page = pages.open(f"file://{folder}/all.html?room=papers", ready=False)
+    ready(page)
+    expect(page.locator(".paper-item h3")).to_contain_text("Table 1.")
+    rooms = ["Compare", "Many runs", "Trajectories", "Judge", "Papers", "Learn"]
+    assert page.locator(".room-link").all_inner_texts() == rooms
+    page.get_by_role("link", name="Learn").click()
+    expect(page.locator("[data-room=learn] .lessons li").first).to_be_visible()
+    assert len(page.locator("[data-room=learn] .tabs .tab").all()) == 4
+    page.get_by_role("button", name="Start here").click()
+    expect(page.locator(".beside h3").first).to_be_visible()
+
+
 def test_an_embedded_view_leaves_the_rest_out(pages, folder):
     (folder / "embed.html").write_text(export(Content(cases=["first_look"])), encoding="utf-8")
     page = pages.open(f"file://{folder}/embed.html?views=score&chrome=none", ready=False)

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApi } from "../../app/static/api.js";
 import { embedIn, embedPairs, PARTS } from "../../app/static/embed.js";
-import { base, fetchFrom, NEEDS } from "../../app/static/packed.js";
+import { base, carries, fetchFrom, NEEDS } from "../../app/static/packed.js";
+import { ROOMS, roomIn, roomOf, roomsHere } from "../../app/static/rooms/rooms.js";
 
 const ANSWERS = { catalogue: '{"a":1}', "trace?name=x": '{"b":2}', "trace?name=big": { file: "answers/1.json" } };
 
@@ -27,6 +28,19 @@ test("what it does not carry, and whatever is sent, needs the lab", async () => 
   const { api } = packedApi();
   for (const ask of [() => api.get("trace", { name: "y" }), () => api.post("catalogue", {})])
     await assert.rejects(ask, { message: NEEDS });
+});
+
+test("a page has the rooms that its answers can fill", () => {
+  packedApi();
+  const ids = () => roomsHere().map(({ id }) => id);
+  assert.deepEqual([carries("catalogue"), carries("papers"), carries("toString")], [true, false, false]);
+  assert.deepEqual(ids(), ["compare", "judge", "learn"]);
+  assert.deepEqual([roomIn(new URLSearchParams("room=papers")), roomOf("trees")], ["compare", null]);
+  globalThis.draftscopeAnswers = { ...ANSWERS, papers: "{}" };
+  assert.deepEqual(ids(), ["compare", "judge", "papers", "learn"]);
+  delete globalThis.draftscopeAnswers;
+  assert.deepEqual(roomsHere(), ROOMS);
+  assert.equal(roomIn(new URLSearchParams("room=papers")), "papers");
 });
 
 test("with a server behind it, addresses are beside the page", () => {

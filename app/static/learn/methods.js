@@ -3,6 +3,7 @@
 
 import { nameOf } from "../columns.js";
 import { h } from "../dom.js";
+import { carries } from "../packed.js";
 import { word } from "../words.js";
 import { catalogueOf } from "./catalogue.js";
 import { factsOf, lanesOf } from "./onstage.js";
@@ -62,7 +63,10 @@ const indexEntry = (card) =>
 
 /** @param {HTMLElement} element @param {string} name @param {Store} store @param {Lab} lab */
 async function drawPage(element, name, store, lab) {
-  const [{ pages }, { lessons }] = await Promise.all([lab.api.get("pages"), lab.api.get("lessons")]);
+  const [{ pages }, { lessons }] = await Promise.all([
+    lab.api.get("pages"),
+    carries("lessons") ? lab.api.get("lessons") : { lessons: [] },
+  ]);
   const card = lab.session.catalogue?.methods.find((one) => one.name === name);
   const taught = lessons.filter(({ links }) => links.includes(`methods/${name}`));
   const cases = (lab.session.catalogue?.presets ?? []).filter(

@@ -4,6 +4,7 @@
 import { titleOf } from "../columns.js";
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
+import { carries } from "../packed.js";
 import { catalogueOf } from "./catalogue.js";
 import { linksOf } from "./lessons.js";
 import { addressOf, follow } from "./places.js";
@@ -79,7 +80,12 @@ async function drawStory(element, name, store, lab) {
   const preset = lab.session.catalogue?.presets.find((one) => one.name === name);
   if (store.options.beside !== name) return;
   element.replaceChildren(
-    h("header", {}, h("a", { href: addressOf("gallery", name) }, "Gallery of cases"), closer(store)),
+    h(
+      "header",
+      {},
+      carries("gallery") ? h("a", { href: addressOf("gallery", name) }, "Gallery of cases") : h("span", {}, "Case"),
+      closer(store),
+    ),
     h(
       "div.lesson-body",
       {},

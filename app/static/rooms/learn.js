@@ -7,23 +7,26 @@ import { drawGlossary } from "../learn/glossary.js";
 import { drawLessons } from "../learn/lessons.js";
 import { drawMethods } from "../learn/methods.js";
 import { addressOf, follow, go, TABS as PLACES } from "../learn/places.js";
+import { carries } from "../packed.js";
 
 /** @typedef {import("../types/store.js").Store} Store */
 /** @typedef {(element: HTMLElement, store: Store, lab: import("../types/lab.js").Lab) => Promise<void>} Draw */
 
-/** @type {readonly {id: typeof PLACES[number], name: string, draw: Draw}[]} */
+/** With the answer that each needs: a page that does not carry it has no such tab.
+ * @type {readonly {id: typeof PLACES[number], name: string, draw: Draw, needs: string}[]} */
 const TABS = [
-  { id: "lessons", name: "Lessons", draw: drawLessons },
-  { id: "gallery", name: "Gallery of cases", draw: drawGallery },
-  { id: "glossary", name: "Glossary", draw: drawGlossary },
-  { id: "methods", name: "Methods", draw: drawMethods },
+  { id: "lessons", name: "Lessons", draw: drawLessons, needs: "lessons" },
+  { id: "gallery", name: "Gallery of cases", draw: drawGallery, needs: "gallery" },
+  { id: "glossary", name: "Glossary", draw: drawGlossary, needs: "glossary" },
+  { id: "methods", name: "Methods", draw: drawMethods, needs: "pages" },
 ];
 
 /** @type {import("./rooms.js").Draw} */
 export function draw(element, store, lab, name, first) {
   if (name === "methods") go(store, "methods", typeof first === "string" ? first : "");
   const panel = h("div.learn-panel", { tabindex: "-1" });
-  const links = TABS.map(({ id, name: title }) => h("a.tab", { href: addressOf(id) }, title));
+  const tabs = TABS.filter(({ needs }) => carries(needs));
+  const links = tabs.map(({ id, name: title }) => h("a.tab", { href: addressOf(id) }, title));
   element.append(h("nav.tabs", { "aria-label": "In this room" }, links), panel);
   let drawn = "";
 
@@ -31,9 +34,9 @@ export function draw(element, store, lab, name, first) {
     const { tab, name: open, room } = store.options;
     if (room !== "learn" || drawn === `${tab}/${open}`) return;
     drawn = `${tab}/${open}`;
-    const chosen = TABS.find(({ id }) => id === tab) ?? TABS[0];
+    const chosen = tabs.find(({ id }) => id === tab) ?? tabs[0];
     links.forEach((link, i) => {
-      if (TABS[i] === chosen) link.setAttribute("aria-current", "page");
+      if (tabs[i] === chosen) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     });
     const waiting = h("p.quiet", {}, "Loading");

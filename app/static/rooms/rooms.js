@@ -4,6 +4,7 @@
 
 import { AWAY } from "../api.js";
 import { h, said } from "../dom.js";
+import { carries } from "../packed.js";
 
 /**
  * @typedef {import("../types/store.js").Store} Store
@@ -16,28 +17,33 @@ import { h, said } from "../dom.js";
  * @property {string} name
  * @property {string} question what the room answers
  * @property {readonly string[]} holds names that `ui.open` knows and this room shows
+ * @property {string} [needs] the answer without which it is empty: a page that does not carry it has no such room
  */
 
 /** @type {readonly Room[]} */
 export const ROOMS = [
   { id: "compare", name: "Compare", question: "What do these methods do on this prompt?", holds: [] },
-  { id: "runs", name: "Many runs", question: "Does it hold over many prompts?", holds: ["pooled"] },
+  { id: "runs", name: "Many runs", question: "Does it hold over many prompts?", holds: ["pooled"], needs: "pooled" },
   {
     id: "trajectories",
     name: "Trajectories",
     question: "What do several answers to one problem share?",
     holds: ["trajectories", "trees"],
+    needs: "trajectories",
   },
   { id: "judge", name: "Judge", question: "Which mismatches matter?", holds: ["workshop"] },
-  { id: "papers", name: "Papers", question: "Does it come out as the papers say?", holds: [] },
+  { id: "papers", name: "Papers", question: "Does it come out as the papers say?", holds: [], needs: "papers" },
   { id: "learn", name: "Learn", question: "What do the words, the methods and the cases mean?", holds: ["methods"] },
 ];
 
+/** The rooms that this page can fill. */
+export const roomsHere = () => ROOMS.filter(({ needs }) => !needs || carries(needs));
+
 /** The room of a name that `ui.open` was given, or null. @param {string} name */
-export const roomOf = (name) => ROOMS.find(({ id, holds }) => id === name || holds.includes(name)) ?? null;
+export const roomOf = (name) => roomsHere().find(({ id, holds }) => id === name || holds.includes(name)) ?? null;
 
 /** The room that an address asks for; the first where it asks for none that exists. @param {URLSearchParams} query */
-export const roomIn = (query) => ROOMS.find(({ id }) => id === query.get("room"))?.id ?? ROOMS[0].id;
+export const roomIn = (query) => roomsHere().find(({ id }) => id === query.get("room"))?.id ?? ROOMS[0].id;
 
 /**
  * @param {HTMLElement} element the page
