@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from app.figures.theme import COLOURS, captioned, figure, vertical, whiskers
+from app.figures.theme import COLOURS, captioned, figure, round_step, vertical, whiskers
 from engine.analysis import judge
 
 THRESHOLD = "threshold"  # the mark that the page's slider moves
@@ -41,7 +41,7 @@ def curves(scores: Scores, labels: Labels, threshold: float) -> list[dict[str, A
 def roc(scores: Scores, labels: Labels, threshold: float) -> go.Figure:
     """Recall of important swaps against the share of others rejected, and where a threshold stands."""
     curve, at = judge.roc(scores, labels), judge.at_threshold(scores, labels, threshold)
-    drawn = figure("ROC", "share of unimportant swaps rejected", "recall of important swaps")
+    drawn = figure("ROC", "share of not important swaps rejected", "recall of important swaps")
     _diagonal(drawn)
     drawn.add_scatter(
         x=curve.false_positive,
@@ -87,16 +87,23 @@ def heaps(scores: Scores, labels: Labels, threshold: float) -> go.Figure:
     bins = judge.histogram(scores, labels)
     middles = [(a + b) / 2 for a, b in zip(bins["edges"], bins["edges"][1:], strict=False)]
     drawn = figure("Scores by label", "judge score, probability", "swaps")
-    for name, sign, colour in (("important", 1, "judge"), ("unimportant", -1, "draft")):
+    for key, name, sign, colour in (
+        ("important", "important", 1, "judge"),
+        ("unimportant", "not important", -1, "draft"),
+    ):
         drawn.add_bar(
             x=middles,
-            y=[sign * count for count in bins[name]],
+            y=[sign * count for count in bins[key]],
             name=name,
             marker_color=COLOURS[colour],
-            customdata=bins[name],
+            customdata=bins[key],
             hovertemplate=f"score %{{x:.3f}}: %{{customdata}} {name}<extra></extra>",
         )
     vertical(drawn, threshold, name=THRESHOLD, colour="target")
+    up, down = (int(max(bins[key], default=0)) for key in ("important", "unimportant"))
+    step = round(max(1, round_step(max(up, down, 1) / 4)))
+    ticks = [count * step for count in range(-(down // step) - 1, up // step + 2)]
+    drawn.update_yaxes(tickvals=ticks, ticktext=[str(abs(count)) for count in ticks])  # counts, downwards too
     return drawn.update_layout(barmode="relative").update_xaxes(range=[0, 1])
 
 

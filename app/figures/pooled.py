@@ -1,17 +1,15 @@
 """Figures of many runs, from the sections of `engine.analysis.pool`: HeteroSpec's figures 1, 3 and 4."""
 
 from collections.abc import Mapping, Sequence
-from textwrap import wrap
 from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from app.figures.theme import COLOURS, captioned, figure, vertical, whiskers
+from app.figures.theme import COLOURS, captioned, figure, paired, vertical, whiskers
 
 QUARTER = 0.25
 FEW = 3  # rounds below which a bar is pale
-AXIS, LINE = 15, 18  # letters of a line below a narrow figure, and pixels of one
 RANK = "rank of the last accepted token (TCR)"
 SPREADS = {  # title -> column of a method's row, whether 1 means the plain target
     "Tokens a target call": ("tau", False),
@@ -98,11 +96,14 @@ def tasks(sections: Sequence[Numbers], label: str) -> go.Figure | None:
     for column, section in enumerate(having, 1):
         grid.add_bar(**_rank_bars(section["figures"][label]), row=1, col=column)
     grid.layout.template = "none"
-    look = figure(f"{label}, task by task", RANK, "share of rounds", height=260).layout
+    look = figure(f"{label}, task by task", RANK, "share of rounds", height=290).layout
     grid.update_layout({key: value for key, value in look.to_plotly_json().items() if not key.endswith("axis")})
     grid.update_xaxes(gridcolor=COLOURS["line"]).update_yaxes(gridcolor=COLOURS["line"])
     grid.update_xaxes(title_text="TCR").update_yaxes(tickformat=".0%")
-    grid.update_annotations(font_size=13).update_layout(showlegend=False, margin_t=72)
+    grid.update_annotations(font_size=13).update_layout(showlegend=False, margin_t=84)
+    grid.update_layout(title_y=0.97, title_yanchor="top")
+    last = max(max(section["figures"][label]["ranks"]["tcr"], default=0) for section in having)
+    grid.update_xaxes(range=[-0.5, last + 0.5])
     return grid.update_yaxes(title_text="share of rounds", col=1)
 
 
@@ -183,12 +184,14 @@ def entropy(shown: Numbers) -> go.Figure:
         marker={"symbol": "square", "size": 5},
         hovertemplate="rank %{x}: %{y:.2f} nats<extra></extra>",
     )
-    return drawn.update_layout(
+    tops = [max((number or 0 for number in columns[name]), default=0) for name in ("tau", "phi")]
+    left, right = paired(1.05 * tops[0], 1.05 * tops[1])  # marks at the top are whole
+    return drawn.update_yaxes(**left).update_layout(
         yaxis2={
+            **right,
             "title": {"text": "cumulative entropy, nats"},
             "overlaying": "y",
             "side": "right",
-            "rangemode": "tozero",
             "showgrid": False,
             "color": COLOURS["target"],
             "automargin": True,
@@ -199,10 +202,7 @@ def entropy(shown: Numbers) -> go.Figure:
 def spread(methods: Sequence[Numbers], title: str, name: str, one: bool = False) -> go.Figure:
     """A number of each method with its interval, one row a method; `one` marks where the plain target stands."""
     rows = [(row, row[name]) for row in methods if row[name]][::-1]
-    words = wrap(title[0].lower() + title[1:], AXIS)
-    more = LINE * (len(words) - 1)
-    drawn = figure(title, "<br>".join(words), "", height=110 + 24 * len(rows) + more)
-    drawn.update_layout(margin_b=drawn.layout.margin.b + more)
+    drawn = figure(title, "", "", height=90 + 24 * len(rows)).update_layout(margin_b=28)  # the title names the axis
     drawn.add_bar(
         x=[value["mean"] for _, value in rows],
         y=[row["label"] for row, _ in rows],

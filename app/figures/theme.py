@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import floor, log10
 from typing import Any
 
 import plotly.graph_objects as go
@@ -86,6 +87,21 @@ def figure(title: str, x: str, y: str, height: int = 320) -> go.Figure:
         height=height,
         meta={"colours": {value: name for name, value in COLOURS.items()}},
     )
+
+
+def round_step(least: float) -> float:
+    """The smallest of 1, 2 and 5 times a power of ten that is no less."""
+    power = 10.0 ** floor(log10(least))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-9))
+
+
+def paired(top: float, other: float) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Two axes from 0 over the same lines, with round ticks on both: as many as leave the least empty above."""
+    tops = [top if top > 0 else 1.0, other if other > 0 else 1.0]
+    choices = [[(n, round_step(one / n)) for one in tops] for n in range(3, 7)]
+    best = min(choices, key=lambda steps: sum(n * step / one for (n, step), one in zip(steps, tops, strict=True)))
+    first, second = ({"range": [0, n * step], "tick0": 0, "dtick": step, "tickmode": "linear"} for n, step in best)
+    return first, second
 
 
 def vertical(drawn: go.Figure, x: float, text: str = "", name: str = "", colour: str = "ink-2") -> None:

@@ -14,7 +14,7 @@ export const FLAGS = {
   judge: {
     d: "M1.5 2H8.5L5 8.5z",
     pole: "",
-    words: ["the judge rejected it as important", "the judge let it pass as unimportant"],
+    words: ["the judge rejected it as important", "the judge let it pass as not important"],
   },
   review: {
     d: "M5 0.8L6.3 3.7L9.4 4L7 6.1L7.7 9.2L5 7.6L2.3 9.2L3 6.1L0.6 4L3.7 3.7z",

@@ -101,7 +101,7 @@ export function flagsAt(run, pos) {
   const node = columns(run)[pos]?.node;
   if (node?.judge != null && node.state !== "accepted") {
     const important = node.state !== "relaxed";
-    const decision = important ? "rejected as important" : "let pass as unimportant";
+    const decision = important ? "rejected as important" : "let pass as not important";
     flags.push({
       kind: "judge",
       important,

@@ -18,6 +18,7 @@ from engine.analysis.pool import RECORDED
 from engine.errors import TraceError
 from engine.trace.store import Trace
 from tests.app.synthetic import events
+from tests.typed import some
 
 
 def framed(**files: bytes) -> bytes:
@@ -172,11 +173,30 @@ def test_every_measure_of_a_text_that_has_references_is_drawn():
     assert list(drawn[-1]["figure"]["data"][0]["x"]) == [50.0]
 
 
-def test_the_name_of_an_axis_fits_below_a_narrow_figure():
+def test_what_the_title_says_is_not_said_again_below():
     row = {"label": "A", "guarantee": "lossless", "tokens_each": {"mean": 3.0, "low": 2.0, "high": 4.0, "n": 2}}
     drawn = pooled_figures.spread([row], "Tokens checked a prompt", "tokens_each").to_plotly_json()["layout"]
-    assert (
-        drawn["xaxis"]["title"]["text"] == "tokens checked<br>a prompt"
-        and drawn["title"]["text"] == "Tokens checked a prompt"
-    )
-    assert drawn["margin"]["b"] == 48 + 18 and drawn["height"] == 110 + 24 + 18
+    assert drawn["title"]["text"] == "Tokens checked a prompt" and not drawn["xaxis"]["title"]["text"]
+
+
+def test_tasks_have_one_scale_below_the_title():
+    sections = json.loads(Path(RECORDED).read_text())["sections"]
+    drawn = some(pooled_figures.tasks(sections, next(iter(sections[0]["figures"]))))
+    layout = drawn.to_plotly_json()["layout"]
+    ranges = [axis["range"] for name, axis in layout.items() if re.fullmatch(r"xaxis\d*", name)]
+    last = max(max(bars["x"]) for bars in drawn.data)
+    assert len(ranges) == len(drawn.data) > 2 and ranges == [ranges[0]] * len(ranges) and ranges[0][1] == last + 0.5
+    assert layout["title"]["yanchor"] == "top" and layout["margin"]["t"] > 20 + 2 * 1.3 * 13 + 14
+
+
+def test_two_scales_of_one_figure_have_round_ticks_on_the_same_lines():
+    sections = json.loads(Path(RECORDED).read_text())["sections"]
+    for shown in sections[0]["figures"].values():
+        if not shown["entropy"]["rounds"]:
+            continue
+        layout = pooled_figures.entropy(shown).to_plotly_json()["layout"]
+        counts = {layout[name]["range"][1] / layout[name]["dtick"] for name in ("yaxis", "yaxis2")}
+        assert len(counts) == 1 and counts <= {3.0, 4.0, 5.0, 6.0}
+        for name, column in (("yaxis", "tau"), ("yaxis2", "phi")):
+            assert f"{layout[name]['dtick']:.0e}"[0] in "125"
+            assert layout[name]["range"][1] >= max(shown["entropy"][column])

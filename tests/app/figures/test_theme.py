@@ -78,6 +78,14 @@ def test_the_threshold_stands_where_the_numbers_are() -> None:
         assert [shape["x0"] for shape in figure["layout"]["shapes"] if shape["name"] == judge.THRESHOLD] == [0.5]
 
 
+def test_counts_are_counts_downwards_too() -> None:
+    drawn = judge.heaps([0.01] * 33 + [0.99] * 5, [False] * 33 + [True] * 5, 0.5)
+    assert [bar.name for bar in drawn.data] == ["important", "not important"]
+    assert list(drawn.layout.yaxis.tickvals) == [-40, -30, -20, -10, 0, 10]
+    assert list(drawn.layout.yaxis.ticktext) == ["40", "30", "20", "10", "0", "10"]
+    assert list(judge.heaps([0.3], [True], 0.5).layout.yaxis.ticktext) == ["1", "0", "1", "2"]
+
+
 def test_one_label_or_none_draws() -> None:
     assert len(judge.curves([], [], 0.5)) == 4
     assert "one class only" in judge.curves([0.3], [True], 0.5)[0]["caption"]
