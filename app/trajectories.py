@@ -102,14 +102,25 @@ def offered() -> tuple[Problem, ...]:
     return tuple(load_problems(FAMILY, "heldout", OFFERED))
 
 
+@cache
+def shipped() -> tuple[Problem, ...]:
+    """The problems of the recorded examples whose answers are known."""
+    found = [_read(path) | {"name": path.stem} for path in sorted(EXAMPLES.glob("*.json"))]
+    return tuple(
+        Problem(one["task"], one["name"], one["prompt"], "", one["answer"])
+        for one in found
+        if one.get("task") and one.get("answer")
+    )
+
+
 def known(prompt: str) -> Problem | None:
-    """The problem with this very prompt, of those offered and the cases', so that answers can be judged."""
+    """The problem with this very prompt, of those offered, recorded or in cases, so that answers can be judged."""
     cases = (
         Problem(case.task, case.name, case.prompt, "", case.answer)
         for case in list_presets()
         if case.task and case.answer
     )
-    return next((problem for problem in (*offered(), *cases) if problem.prompt == prompt), None)
+    return next((problem for problem in (*offered(), *shipped(), *cases) if problem.prompt == prompt), None)
 
 
 def parse(service: Service, given: object, address: str = "") -> Job:

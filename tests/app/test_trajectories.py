@@ -68,6 +68,19 @@ def test_the_answer_to_an_offered_problem_is_known(service):
     assert trajectories.known("Something else") is None
 
 
+def test_the_answer_to_the_recorded_examples_problem_is_known_as_long_as_it_is_that(service):
+    example = json.loads((trajectories.EXAMPLES / "arithmetic.json").read_text())
+    told = {
+        prompt: next(
+            line
+            for line in trajectories.lines(service, trajectories.parse(service, ask(prompt=prompt, n=1)))
+            if line["kind"] == "begin"
+        )["answer"]
+        for prompt in (example["prompt"], example["prompt"].replace("95", "96"))
+    }
+    assert list(told.values()) == [example["answer"], None]
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [
