@@ -224,7 +224,7 @@ function showDistributions(store, parts, it) {
     null;
   parts.order.hidden = !draft || !target;
   parts.order.setAttribute("aria-pressed", String(store.options.order === "draft"));
-  const n = overlapN(run);
+  const n = overlapN(run, node);
   const residual = samples(run) && node !== null && emitted?.origin === "correction" && node.state === "rejected";
   const rows = barRows({
     draft,

@@ -29,8 +29,26 @@ export function thresholdOf(run) {
 /** @param {Run} run @returns {boolean} */
 const isGreedy = (run) => !(Number(run.head?.sampling?.temperature ?? 0) > 0);
 
-/** The n of a run's overlap@n. @param {Run | null | undefined} run @returns {number} */
-export const overlapN = (run) => takenAt(run?.card?.threshold ?? null, "overlap", run?.head?.knobs ?? {}, OVERLAP_N);
+/** The n of a run's overlap@n: as the rule declares it, and no more than were kept of both distributions, as
+ * `Stats.overlap` of engine/view.py caps it. @param {Run | null | undefined} run
+ * @param {Node | null | undefined} [node] whose it is; else the run's first that has one @returns {number} */
+export function overlapN(run, node) {
+  const declared = takenAt(run?.card?.threshold ?? null, "overlap", run?.head?.knobs ?? {}, OVERLAP_N);
+  const one = node ?? compared(run);
+  return Math.min(declared, one?.top_draft?.length ?? declared, one?.top_target?.length ?? declared);
+}
+
+/** An overlap in tokens: "4 of 5". @param {number} share @param {number} n @returns {string} */
+export const overlapWords = (share, n) => `${Math.round(share * n)} of ${n}`;
+
+/** The first draft token of which overlap was recorded. @param {Run | null | undefined} run @returns {Node | null} */
+function compared(run) {
+  for (const { nodes } of run?.rounds ?? []) {
+    const found = nodes?.find(({ overlap }) => overlap != null);
+    if (found) return found;
+  }
+  return null;
+}
 
 /** The knobs as they acted: a negative one that stands for another number is replaced by what the decisions recorded.
  * @param {Run | null | undefined} run @returns {Record<string, unknown>} */

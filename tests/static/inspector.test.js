@@ -9,6 +9,7 @@ import { neutral } from "../../app/static/inspector/sentence.js";
 import { leftBy } from "../../app/static/inspector/siblings.js";
 import { subject } from "../../app/static/inspector/subject.js";
 import { createStore } from "../../app/static/store.js";
+import { overlapN } from "../../app/static/thresholds.js";
 import { recordedRun } from "./recorded.js";
 import { round, trace } from "./runs.js";
 
@@ -47,7 +48,8 @@ test("the overlap is told in tokens of the n that the rule takes it at", () => {
   ];
   const node = { overlap: 0.5, top_draft, top_target: top_draft };
   assert.equal(facts(shown(node), 2)["overlap@2"], "1 of 2");
-  assert.equal(facts(shown({ ...node, top_draft: top_draft.slice(0, 2), overlap: 1 }), 5)["overlap@2"], "2 of 2");
+  const it = shown({ ...node, top_draft: top_draft.slice(0, 2), overlap: 1 });
+  assert.equal(facts(it, overlapN(it.run, it.node))["overlap@2"], "2 of 2");
 });
 
 test("a token that a veto barred is named; the number drawn only where something is drawn", () => {

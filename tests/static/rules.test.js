@@ -7,8 +7,9 @@ import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { idle, idleWords } from "../../app/static/idle.js";
 import * as rules from "../../app/static/rules.js";
+import { trackOf } from "../../app/static/stage/tracks.js";
 import { createStore } from "../../app/static/store.js";
-import { knobsOf, linesOf, movable, overlapN, replay } from "../../app/static/thresholds.js";
+import { knobsOf, linesOf, movable, overlapN, overlapWords, replay } from "../../app/static/thresholds.js";
 
 const here = (path) => new URL(`../../${path}`, import.meta.url);
 const { overlap_n, thresholds, cases } = JSON.parse(readFileSync(here("tests/vectors/thresholds.json"), "utf-8"));
@@ -46,6 +47,21 @@ test("every recorded node is decided as in Python", () => {
 
 test("where a rule compares no overlap, it is of as many choices as in Python", () => {
   assert.equal(overlapN(null), overlap_n);
+});
+
+test("an overlap is of no more choices than were recorded, and is a whole number of them", () => {
+  const all = { "all_methods-01-sd": 4, "all_methods-05-easd": 5, "first_look-1-sd": 5 };
+  for (const [name, n] of Object.entries(all)) {
+    const run = runOf(name, name.endsWith("easd") ? "entropy_veto" : "exact");
+    assert.equal(overlapN(run), n, name);
+    for (const { overlap } of run.rounds.flatMap(({ nodes }) => nodes).filter((node) => node.overlap !== null))
+      assert.ok(Math.abs(overlap * n - Math.round(overlap * n)) < 1e-9, `${name}: ${overlap} of ${n}`);
+  }
+  assert.equal(trackOf("overlap").label(runOf("all_methods-01-sd", "exact")), "overlap@4");
+  assert.equal(trackOf("overlap").label(runOf("all_methods-09-pld", "exact")), "overlap");
+  assert.equal(overlapWords(1, 4), "4 of 4");
+  const [node] = runOf("first_look-1-sd", "exact").rounds[0].nodes;
+  assert.equal(overlapN(null, { ...node, top_draft: node.top_draft.slice(0, 2) }), 2);
 });
 
 test("a threshold that cannot fire is found where Python finds it", () => {

@@ -5,6 +5,7 @@ import { samples } from "../columns.js";
 import { fmt, pieceOf, prob } from "../draw.js";
 import { lookedAt } from "../looks.js";
 import { sourceOf, sourceWords } from "../source.js";
+import { overlapWords } from "../thresholds.js";
 import { leftBy } from "./siblings.js";
 
 /** @typedef {import("../words.js").Anchor} Anchor */
@@ -19,7 +20,6 @@ export function numbers({ run, round, index, node, token }, n, residual) {
   const nats = (/** @type {number} */ value) => `${fmt(value)} nats`;
   const barred = node?.reason?.fired ? node.reason.remove : null;
   const overlap = node?.overlap ?? null;
-  const of = Math.min(n, node?.top_draft?.length ?? n, node?.top_target?.length ?? n);
   const left = leftBy(round, index);
   const whose = left ? ", of what rejected siblings left" : "";
   /** @type {[string, string | null, string, Anchor | null][]} */
@@ -46,8 +46,8 @@ export function numbers({ run, round, index, node, token }, n, residual) {
       "entropy",
     ],
     [
-      `overlap@${of}`,
-      told(overlap, (share) => `${Math.round(share * of)} of ${of}`),
+      `overlap@${n}`,
+      told(overlap, (share) => overlapWords(share, n)),
       "tokens in both first-n lists (bracketed)",
       "overlap",
     ],

@@ -4,7 +4,7 @@
 import { columnSelection, columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { fmt } from "../draw.js";
-import { overlapN } from "../thresholds.js";
+import { overlapN, overlapWords } from "../thresholds.js";
 
 /**
  * @typedef {import("../types/store.js").Run} Run
@@ -30,7 +30,7 @@ const SIGNALS = [
   {
     name: "Top-n overlap",
     read: ({ node }) => node?.overlap,
-    say: (value, run) => `${fmt(value * overlapN(run))} of ${overlapN(run)}`,
+    say: (value, run) => overlapWords(value, overlapN(run)),
   },
   { name: "Importance by the judge", read: ({ node }) => node?.judge, say: (value) => fmt(value) },
 ];

@@ -36,6 +36,7 @@ const hTarget = (/** @type {Column} */ column) => column.token.h_target ?? colum
 const hDraft = (/** @type {Column} */ column) => column.token.h_draft ?? column.node?.h_draft ?? null;
 const keep = (/** @type {Column} */ column) => column.node?.accept_prob ?? null;
 const common = (/** @type {Column} */ column) => column.node?.overlap ?? null;
+const hasOverlap = (/** @type {Run} */ run) => extent(run, "overlap", common) >= 0;
 
 const ROW = 10; // pixels of an iteration
 const IN_ALL = 80; // and of all of them, at most
@@ -102,9 +103,9 @@ export const TRACKS = [
     title: "Share of tokens that the first n choices of draft and target have in common",
     height: 12,
     none: "no overlap",
-    label: (run) => `overlap@${overlapN(run)}`,
+    label: (run) => (hasOverlap(run) ? `overlap@${overlapN(run)}` : "overlap"),
     word: "overlap",
-    has: (run) => extent(run, "overlap", common) >= 0,
+    has: hasOverlap,
     top: () => 1,
     paint(ctx, view) {
       base(ctx, view);
