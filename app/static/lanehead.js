@@ -10,9 +10,9 @@ import { inPlace } from "./run/canvas.js";
 import { draftedNothing, guaranteeOf } from "./run/guarantee.js";
 import { toggleProof } from "./run/proof.js";
 import { remarksOf } from "./run/remarks.js";
-import { repeatedOf, spreadWords, times } from "./run/spread.js";
+import { ofDrafted, perSecondWords, shownFigures, spreadWords, times } from "./run/spread.js";
 import { whose } from "./run/whose.js";
-import { CUT, forcedOf } from "./run.js";
+import { CUT } from "./run.js";
 import { word } from "./words.js";
 
 /**
@@ -37,7 +37,11 @@ const FIGURES = [
   ["tok/s", "Emitted tokens a second of decoding, without the prefill and without drawing.", "speedup"],
   ["tokens/call", "Tokens a target call, the correction or bonus included.", "tau"],
   ["calls", "Target calls so far; the prefill is not counted.", "target-call"],
-  ["accepted", "Share of the draft tokens that were accepted.", "acceptance-rate"],
+  [
+    "accepted",
+    "Share of the draft tokens that were accepted. A tree drafts several for one place, of which it keeps one at most.",
+    "acceptance-rate",
+  ],
 ];
 
 /** Of a lane whose text is written in place. @type {Figure[]} */
@@ -54,6 +58,7 @@ export class LaneHead {
     const { card } = run;
     this.figures = (inPlace(run) ? PLACED : FIGURES).map(([name, title, anchor]) => ({
       value: h("span", {}, "–"),
+      note: h("span.note"), // beside its name: of what, of whom
       name,
       title,
       anchor,
@@ -92,7 +97,12 @@ export class LaneHead {
         "dl.figures",
         {},
         this.figures.map((f) =>
-          h("div", { title: f.title }, h("dt", {}, word(f.name, f.anchor, { tabindex })), h("dd", {}, f.value)),
+          h(
+            "div",
+            { title: f.title },
+            h("dt", {}, word(f.name, f.anchor, { tabindex }), " ", f.note),
+            h("dd", {}, f.value),
+          ),
         ),
       ),
       this.answer,
@@ -122,31 +132,35 @@ export class LaneHead {
   numbers() {
     const name = ownNameOf(this.store, this.run);
     tell(this.title, name);
-    const stats = this.store.stats(this.run);
-    const drafts = this.run.card.guarantee !== "reference";
-    const speed = num(stats.perSecond, (stats.perSecond ?? 0) >= 100 ? 0 : 1);
+    const reference = [...this.store.runs.values()].find(({ card }) => card.guarantee === "reference");
+    const shown = shownFigures(this.store, this.run, reference);
+    const { stats } = shown;
+    const speed = perSecondWords(shown.perSecond);
+    const { accepted, alike } = shown;
     const texts = inPlace(this.run)
       ? [speed, String(stats.iterations)]
-      : [speed, num(stats.tau), String(stats.calls), drafts ? percent(stats.acceptRate) : "–"];
+      : [speed, num(shown.tau), String(stats.calls), percent(accepted)];
+    const notes = [
+      "",
+      "",
+      alike ? "" : "in this run",
+      accepted === null ? "" : ofDrafted(shown).replace(" ", "\u00a0"),
+    ];
     texts.forEach((text, i) => {
       tell(this.figures[i].value, text);
+      tell(this.figures[i].note, notes[i]);
     });
     const told = whose([...this.store.runs.values()], this.run).join(", ");
     tell(this.whose, told);
     this.whose.hidden = !told;
-    this.speedup(stats.perSecond);
+    this.speedup(shown);
     this.ending(stats.rounds === this.run.rounds.length ? this.run.end : null);
   }
 
-  /** Against the reference lane: of this run, and of its repetitions where there are some.
-   * @param {number | null} speed */
-  speedup(speed) {
-    const { run, store } = this;
-    const reference = [...store.runs.values()].find((other) => other.card.guarantee === "reference");
-    const base = reference && reference !== run && !forcedOf(run) ? store.stats(reference).perSecond : null;
-    const once = base && speed ? `${num(speed / base, 1)}× once` : "";
-    const again = store.time.at === Infinity ? repeatedOf(store, run.key) : null;
-    tell(this.ratio, again?.speedup ? times(again.speedup.median) : once);
+  /** Against the reference lane: of this run, or of its repetitions where there are some.
+   * @param {ReturnType<typeof shownFigures>} shown */
+  speedup({ again, ratio }) {
+    tell(this.ratio, ratio ? (again ? times(ratio) : `${num(ratio, 1)}× once`) : "");
     this.spread.hidden = !again;
     this.spread.replaceChildren(...(again ? spreadWords(again).map((words) => h("span", {}, words)) : []));
   }

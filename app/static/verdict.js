@@ -91,8 +91,8 @@ export function verdict(store) {
 /** How repeated runs were measured, and what they gave.
  * @param {Store} store @param {import("./types/analysis.js").Repeated} found */
 function repeats(store, found) {
-  const beside = store.status.recorded ? " The lanes below are the recorded ones." : "";
-  const spreads = spreadWords({ ...found, speedup: null }).join("; ");
+  const beside = store.status.recorded ? " The lanes below are the recorded ones, with the figures of these runs." : "";
+  const spreads = spreadWords({ ...found, speedup: null, tokens_per_s: null }).join("; ");
   return `Measured here in ${spreads}. Lanes in turns, prefill and drawing excluded.${beside}`;
 }
 

@@ -129,10 +129,19 @@ def test_repeat_gives_each_number_its_range_until_other_runs_are_shown(visit):
     page.get_by_label("Runs of each method").fill("2")
     again.click()
     expect(verdict).to_contain_text("median of 2 runs a side", timeout=60_000)
-    expect(verdict).to_contain_text("The lanes below are the recorded ones.")
+    expect(verdict).to_contain_text("The lanes below are the recorded ones, with the figures of these runs.")
     expect(again).to_have_text("Repeat", timeout=60_000)
     expect(page.locator(".lane[data-lane=chain] .spread")).to_contain_text("2 runs")
     expect(page.locator(".lane[data-lane=chain] .ratio")).not_to_contain_text("once")
+    page.evaluate("""() => {
+        const { repeated } = draftscope.store.status;
+        const faster = (lane) => ({ ...lane, tokens_per_s: { median: 4321, low: 4000, high: 5000, n: 2 } });
+        const lanes = Object.entries(repeated.lanes).map(([key, lane]) => [key, faster(lane)]);
+        draftscope.store.setStatus({ repeated: { ...repeated, lanes: Object.fromEntries(lanes) } });
+    }""")
+    for key in ("plain", "chain"):
+        expect(page.locator(f".lane[data-lane={key}] .figures dd").first).to_contain_text("4321")
+    expect(page.locator(".lane[data-lane=chain] .figures dt").nth(3)).to_have_text("accepted of drafted")
     page.keyboard.press("2")
     expect(page.locator(".head[data-band=chain]")).to_contain_text("2 runs")
     page.get_by_role("button", name="Run", exact=True).click()

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createEmitter } from "../../app/static/emitter.js";
 import { createRepeats, inRange } from "../../app/static/run/repeat.js";
-import { range, repeatedOf, spreadWords, times } from "../../app/static/run/spread.js";
+import { ofDrafted, range, repeatedOf, shownFigures, spreadWords, times } from "../../app/static/run/spread.js";
+import { sorted } from "../../app/static/stage/bands.js";
 import { figuresOf } from "../../app/static/stage/heads.js";
 import { createStore } from "../../app/static/store.js";
 import { verdict } from "../../app/static/verdict.js";
@@ -70,6 +71,27 @@ test("repetitions ask for what is shown and keep the engine's numbers of each la
   assert.equal(figuresOf(store, store.runs.get("sd"), store.runs.get("ar"), null).again.runs, 3);
 });
 
+test("once runs are repeated every figure is of all of them, and of the shown run while time is scrubbed", async () => {
+  const lone = found({ tokens_per_s: spread(50), speedup: null, accept_rate: null });
+  const wide = found({ tokens_per_s: spread(90, 80, 100), tau: spread(1.4, 1.2, 1.6) });
+  const { store, repeats } = page(async function* () {
+    yield { kind: "repeated", run: 2, n: 3, lanes: { ar: lone, sd: wide } };
+  });
+  const [ar, sd] = ["ar", "sd"].map((key) => store.runs.get(key));
+  const once = shownFigures(store, sd, ar);
+  assert.deepEqual([once.perSecond, once.tau, once.again], [store.stats(sd).perSecond, 2, null]);
+  assert.deepEqual([once.alike, ofDrafted(once)], [true, "of 2"]);
+  await repeats.start(3);
+  const { perSecond, tau, accepted, ratio, alike, again } = shownFigures(store, sd, ar);
+  assert.deepEqual([perSecond, tau, accepted, ratio, alike, again.runs], [90, 1.4, 0.7, 1.8, false, 3]);
+  assert.equal(ofDrafted({ again, stats: store.stats(sd) }), "of drafted");
+  const told = figuresOf(store, ar, ar, null);
+  assert.deepEqual([told.perSecond, told.ratio, told.accepted], [50, null, null]);
+  assert.deepEqual(sorted(store, "speed"), ["sd", "ar"]);
+  store.setTime({ at: 1 });
+  assert.equal(shownFigures(store, sd, ar).again, null);
+});
+
 test("the verdict speaks of all runs once there are several, and of the shown run while time is scrubbed", async () => {
   const { store, repeats } = page(
     async function* () {
@@ -124,6 +146,7 @@ test("numbers of runs and ranges in words", () => {
   assert.equal(range(spread(2, 2, 2, 1), times), "2.00× (once)");
   assert.deepEqual(spreadWords(found({ texts: 3, failed: 1, speedup: null })), [
     "3 runs, 3 different texts",
+    "100 (all the same) tok/s",
     "4.50 (all the same) tokens a call",
     "70 % (60 % to 80 %) accepted",
     "1 failed",

@@ -30,6 +30,8 @@ export function recordedStore(name) {
     stats: (run) => statsOf(run),
     visibleRounds: (run) => run.rounds.length,
     divergence: (a, b) => divergenceOf(runs.get(a), runs.get(b)),
+    time: { at: Infinity },
+    status: {},
     options: {},
   };
 }

@@ -3,6 +3,7 @@
 
 import { num } from "../dom.js";
 import { percent } from "../draw.js";
+import { forcedOf } from "../run.js";
 
 /**
  * @typedef {import("../types/analysis.js").Repeated} Repeated
@@ -16,6 +17,27 @@ export function repeatedOf(store, key) {
   return found && found.runs > 1 ? found : null;
 }
 
+/** A lane's figures as they are shown: of its repeated runs, the medians, once there are some and the whole is shown;
+ * else of the run on the stage up to the time that is shown. Counts are always of that run; `alike` says whether every
+ * repeated one has as many calls for its tokens.
+ * @param {import("../types/store.js").Store} store @param {import("../types/store.js").Run} run
+ * @param {import("../types/store.js").Run | null | undefined} reference that its speed is compared with */
+export function shownFigures(store, run, reference) {
+  const stats = store.stats(run);
+  const again = store.time.at === Infinity ? repeatedOf(store, run.key) : null;
+  const base = reference && reference !== run && !forcedOf(run) ? store.stats(reference).perSecond : null;
+  const once = base && stats.perSecond ? stats.perSecond / base : null;
+  return {
+    again,
+    stats,
+    perSecond: again ? (again.tokens_per_s?.median ?? null) : stats.perSecond,
+    tau: again ? (again.tau?.median ?? null) : stats.tau,
+    accepted: stats.drafted ? (again ? (again.accept_rate?.median ?? null) : stats.acceptRate) : null,
+    ratio: again ? (again.speedup?.median ?? null) : once,
+    alike: !again?.tau || again.tau.low === again.tau.high,
+  };
+}
+
 /** "1.83× (1.71 to 2.10)"; one value alone where all are the same.
  * @param {Spread} spread @param {(value: number) => string} text */
 export function range({ median, low, high, n }, text) {
@@ -24,14 +46,22 @@ export function range({ median, low, high, n }, text) {
   return least === most ? `${middle} (all the same)` : `${middle} (${least} to ${most})`;
 }
 
+/** What a share of accepted draft tokens is a share of: of repeated runs each has its own number.
+ * @param {{again: Repeated | null, stats: {drafted: number}}} shown */
+export const ofDrafted = ({ again, stats }) => `of ${again ? "drafted" : stats.drafted}`;
+
+/** Tokens a second. @param {number | null} value */
+export const perSecondWords = (value) => num(value, (value ?? 0) >= 100 ? 0 : 1);
+
 /** @param {number} value */
 export const times = (value) => `${num(value, 2)}×`;
 /** @param {number} value */
 const share = (value) => percent(value) ?? "";
 
 /** What repeated runs of a lane gave, each number with its range. @param {Repeated} found @returns {string[]} */
-export function spreadWords({ runs, failed, texts, speedup, tau, accept_rate }) {
+export function spreadWords({ runs, failed, texts, tokens_per_s, speedup, tau, accept_rate }) {
   const words = [`${runs} ${runs === 1 ? "run" : "runs"}${texts > 1 ? `, ${texts} different texts` : ""}`];
+  if (tokens_per_s) words.push(`${range(tokens_per_s, perSecondWords)} tok/s`);
   if (speedup) words.push(`${range(speedup, times)} speed`);
   if (tau) words.push(`${range(tau, (value) => num(value, 2))} tokens a call`);
   if (accept_rate) words.push(`${range(accept_rate, share)} accepted`);

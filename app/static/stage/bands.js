@@ -3,6 +3,7 @@
 
 import { titleOf } from "../columns.js";
 import { sizeOf, tcrOf } from "../numbers.js";
+import { shownFigures } from "../run/spread.js";
 import { stepOf } from "../run/steps.js";
 import { across, forcedOf } from "../run.js";
 
@@ -156,8 +157,8 @@ export function sorted(store, by) {
   /** @type {Partial<Record<string, (run: Run) => number|null>>} */
   const values = {
     calls: (run) => store.stats(run).calls || null,
-    tau: (run) => negative(store.stats(run).tau),
-    speed: (run) => negative(store.stats(run).perSecond),
+    tau: (run) => negative(shownFigures(store, run, reference).tau),
+    speed: (run) => negative(shownFigures(store, run, reference).perSecond),
     agreement: (run) => negative(agreement(store, run, reference)),
   };
   const lanes = [...store.lanes];

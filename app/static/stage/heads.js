@@ -6,8 +6,8 @@ import { fmt, percent } from "../draw.js";
 import { answerOf } from "../run/answer.js";
 import { callWords } from "../run/calls.js";
 import { draftedNothing, guaranteeOf } from "../run/guarantee.js";
-import { range, repeatedOf, times } from "../run/spread.js";
-import { CUT, forcedOf } from "../run.js";
+import { ofDrafted, perSecondWords, range, shownFigures, times } from "../run/spread.js";
+import { CUT } from "../run.js";
 import { word } from "../words.js";
 import { agreement } from "./bands.js";
 
@@ -21,29 +21,30 @@ const TALL = 26; // pixels of a track whose name has room for two lines
 const SHORT = 40; // letters of an answer that has room in two lines
 const LONG = 20; // letters of a name that stands in two lines of a folded band
 
-/** @typedef {{calls: number, called: string, tau: number|null, accepted: number|null, perSecond: number|null,
- *   ratio: number|null, guarantee: string, parts: number|null, agrees: number|null,
+/** @typedef {{calls: number, called: string, tau: number|null, accepted: number|null, of: string,
+ *   perSecond: number|null, ratio: number|null, guarantee: string, parts: number|null, agrees: number|null,
  *   answer: import("../run/answer.js").Told|null, failed: string, silent: string,
  *   again: import("../types/analysis.js").Repeated|null}} Figures */
 
 /** @param {Store} store @param {Run} run @param {Run | null} reference @param {number|null} parts @returns {Figures} */
 export function figuresOf(store, run, reference, parts) {
-  const stats = store.stats(run);
-  const base = reference && reference !== run && !forcedOf(run) ? store.stats(reference).perSecond : null;
+  const shown = shownFigures(store, run, reference);
+  const { stats, tau, accepted, perSecond, ratio, again } = shown;
   return {
     calls: stats.calls,
     called: callWords(stats),
-    tau: stats.tau,
-    accepted: stats.drafted ? stats.acceptRate : null,
-    perSecond: stats.perSecond,
-    ratio: base && stats.perSecond ? stats.perSecond / base : null,
+    tau,
+    accepted,
+    of: ofDrafted(shown),
+    perSecond,
+    ratio,
     guarantee: guaranteeOf(run).name,
     parts,
     agrees: agreement(store, run, reference),
     answer: answerOf(run.end),
     failed: (run.end && CUT[run.end.reason]) ?? "",
     silent: draftedNothing(run),
-    again: store.time.at === Infinity ? repeatedOf(store, run.key) : null,
+    again,
   };
 }
 
@@ -78,7 +79,7 @@ export function updateHead(item, { place, name, figures, labels, words, nones, n
   item.arrow.setAttribute("aria-expanded", String(!place.folded));
   item.arrow.setAttribute("aria-label", place.folded ? `Open the tracks of ${name}` : `Fold ${name} to its spans`);
   const { calls, called, tau, accepted, perSecond, ratio, guarantee, answer, failed, silent, again } = figures;
-  const speed = again?.speedup ? times(again.speedup.median) : ratio ? `${fmt(ratio, 2)}×` : `${fmt(perSecond, 3)}/s`;
+  const speed = ratio ? (again ? times(ratio) : `${fmt(ratio, 2)}×`) : `${fmt(perSecond, 3)}/s`;
   const folded = place.folded && !narrow;
   const [n, ...what] = called.replace("target ", "").split(" ");
   const cut = failed === CUT.stopped && !folded ? `${guarantee}, ${failed}` : failed;
@@ -108,12 +109,12 @@ export function updateHead(item, { place, name, figures, labels, words, nones, n
           h(
             "span",
             {},
-            h("b", { text: ratio || again?.speedup ? `${speed} speed` : `${fmt(perSecond, 3)} tokens/s` }),
-            again?.speedup ? ` (${ends(again.speedup)})` : ratio ? " (once)" : "",
+            h("b", { text: ratio ? `${speed} speed` : `${fmt(perSecond, 3)} tokens/s` }),
+            ...speedBasis(figures),
             " ",
             item.kind,
           ),
-          ...(accepted === null ? [] : [h("span", {}, h("b", { text: acceptance(accepted, again) }), " accepted")]),
+          ...(accepted === null ? [] : [h("span", {}, h("b", { text: percent(accepted) }), acceptedOf(figures))]),
           ...(answer
             ? [h("span.answer", { text: answer.words, title: answer.words.length > SHORT ? answer.words : null })]
             : []),
@@ -138,12 +139,20 @@ export function updateHead(item, { place, name, figures, labels, words, nones, n
   );
 }
 
-/** @param {import("../types/analysis.js").Spread} spread */
-const ends = ({ low, high, n }) => (n > 1 ? `${times(low)} to ${times(high)}, ${n} runs` : "once");
+/** Of how many runs a speed is told, and how far apart they lie. @param {Figures} figures @returns {string[]} */
+function speedBasis({ again, ratio }) {
+  const spread = ratio ? again?.speedup : again?.tokens_per_s;
+  if (!spread) return ratio ? [" (once)"] : [];
+  const say = ratio ? times : perSecondWords;
+  return [spread.n > 1 ? ` (${say(spread.low)} to ${say(spread.high)}, ${spread.n} runs)` : " (once)"];
+}
 
-/** Share of the draft tokens that were accepted; of repeated runs with its range.
- * @param {number} accepted @param {Figures["again"]} again */
-const acceptance = (accepted, again) => (again?.accept_rate ? range(again.accept_rate, percent) : percent(accepted));
+/** Of what the accepted share is, and how far apart repeated runs lie. @param {Figures} figures */
+function acceptedOf({ of, again }) {
+  const spread = again?.accept_rate;
+  const apart = spread && spread.low < spread.high ? ` (${percent(spread.low)} to ${percent(spread.high)})` : "";
+  return `${apart} ${of} accepted`;
+}
 
 /** @param {Figures} figures */
 function parting({ parts, agrees }) {
@@ -154,14 +163,17 @@ function parting({ parts, agrees }) {
 }
 
 /** @param {string} name @param {Figures} figures */
-function spoken(name, { called, tau, accepted, ratio, perSecond, guarantee, parts, answer, silent, again }) {
+function spoken(name, { called, tau, accepted, of, ratio, perSecond, guarantee, parts, answer, silent, again }) {
   const once = ratio ? `${fmt(ratio, 2)} times the reference's speed, once` : `${fmt(perSecond, 3)} tokens a second`;
-  const speed = again?.speedup
-    ? `${range(again.speedup, times)} the reference's speed in ${again.speedup.n} runs`
-    : once;
+  const speed =
+    ratio && again?.speedup
+      ? `${range(again.speedup, times)} the reference's speed in ${again.speedup.n} runs`
+      : again?.tokens_per_s
+        ? `${range(again.tokens_per_s, perSecondWords)} tokens a second in ${again.tokens_per_s.n} runs`
+        : once;
   const other = parts === null ? "" : `, another text than the reference from position ${parts} on`;
   const told = answer ? `, ${answer.words}` : "";
-  const kept = accepted === null ? "" : `, ${acceptance(accepted, again)} of draft tokens accepted`;
+  const kept = accepted === null ? "" : `, ${percent(accepted)} ${again ? "of" : of} draft tokens accepted`;
   const rest = `${other}${told}${silent ? `. ${silent}` : ""}`;
   const each = tau === null ? "" : `, ${fmt(tau, 3)} tokens a call`;
   return `${name}: ${called}${each}${kept}, ${speed}, ${guarantee}${rest}`;
