@@ -31,6 +31,22 @@ const WORDS = {
 const MAX_GHOSTS = 3;
 const PLAIN = new Set(["draft", "target", "relaxed", "alone", "placed"]); // no box around the text
 
+/** The signs in a word or two, as legends have them. @type {Record<string, string>} */
+const NAMES = {
+  draft: "accepted",
+  correction: "correction",
+  bonus: "bonus",
+  relaxed: "relaxed",
+  rejected: "rejected",
+  vetoed: "vetoed",
+  discarded: "untested",
+  target: "target alone",
+  alone: "draft alone",
+};
+
+/** @param {string} name of a sign @returns {string} */
+export const signName = (name) => NAMES[name] ?? name;
+
 /** The name of a sign in words, for labels and legends. @param {string} name */
 export const signText = (name) => WORDS[name] ?? name;
 

@@ -146,20 +146,27 @@ export function flagsFor(run, pos) {
     : null;
 }
 
-/** The key to the signs of these runs. @param {Iterable<Run>} runs @returns {HTMLElement} */
-export function flagLegend(runs) {
+/** The flags of these runs with their words. @param {Iterable<Run>} runs
+ * @returns {{kind: "mined" | "judge", important: boolean, words: string}[]} */
+export function flagKey(runs) {
   const shown = [...runs];
-  /** @param {Flag["kind"]} kind @param {boolean} important @param {string} words */
-  const entry = (kind, important, words) => h("span", {}, flagMark(kind, important), words);
-  return h(
+  /** @param {"mined" | "judge"} kind @param {[string, string]} words */
+  const both = (kind, words) => words.map((one, i) => ({ kind, important: i === 0, words: one }));
+  return [
+    ...(shown.some((run) => minedOf(run).size > 0)
+      ? both("mined", ["the draft's token changes the answer", "the answer stays"])
+      : []),
+    ...(shown.some(judgedIn) ? both("judge", ["judge: important", "judge: let pass"]) : []),
+  ];
+}
+
+/** The key to the signs of these runs. @param {Iterable<Run>} runs @returns {HTMLElement} */
+export const flagLegend = (runs) =>
+  h(
     "span.flaglegend",
     { "aria-label": "Flags of importance" },
-    shown.some((run) => minedOf(run).size > 0)
-      ? [entry("mined", true, "the draft's token changes the answer"), entry("mined", false, "the answer stays")]
-      : [],
-    shown.some(judgedIn) ? [entry("judge", true, "judge: important"), entry("judge", false, "judge: let pass")] : [],
+    flagKey(runs).map(({ kind, important, words }) => h("span", {}, flagMark(kind, important), words)),
   );
-}
 
 /** The flags of a position in words; a mined one opens its fork. @param {Run} run @param {number|null} pos
  * @param {Lab} [lab] @returns {HTMLElement[]} */

@@ -29,8 +29,7 @@ function draw(element, sheet, clip, opacity) {
   const style = getComputedStyle(element);
   const seen = opacity * Number(style.opacity);
   if (style.display === "none" || style.visibility === "hidden" || !seen) return;
-  if (element.matches("button:not(.badge)") && style.borderTopStyle !== "none" && style.borderTopWidth !== "0px")
-    return;
+  if (element.matches("button:not(.badge)") && bordered(style)) return;
   if (element instanceof SVGSVGElement) drawing(element, style, sheet, clip, seen);
   else if (element instanceof HTMLCanvasElement) pixels(element, sheet, clip, seen);
   else {
@@ -94,6 +93,10 @@ function line(root, [x1, y1, x2, y2], stroke, width, kind, opacity) {
 
 /** @param {string} kind */
 const dashes = (kind) => ({ dotted: "1.5 2.5", dashed: "4 3" })[kind] ?? null;
+
+/** Whether a border is seen: one that is transparent only keeps its room. @param {CSSStyleDeclaration} style */
+const bordered = ({ borderTopStyle, borderTopWidth, borderTopColor }) =>
+  borderTopStyle !== "none" && borderTopWidth !== "0px" && painted(borderTopColor);
 
 /** @param {string} colour as computed */
 const painted = (colour) => colour !== "transparent" && !/, 0\)$|\/ 0\)$/.test(colour);

@@ -1,7 +1,7 @@
 // @ts-check
 // The strip above the lanes: signs as a legend that filters, switches, and the filters in force.
 
-import { signOf, signText } from "./chips.js";
+import { signName, signOf, signText } from "./chips.js";
 import { h } from "./dom.js";
 import { makeFilter } from "./filters.js";
 import { flagged, flagLegend } from "./flags.js";
@@ -9,16 +9,6 @@ import { icon } from "./icons.js";
 
 /** Origins of tokens and states of candidates. */
 const SIGNS = ["draft", "correction", "bonus", "relaxed", "rejected", "vetoed", "discarded"];
-/** @type {Record<string, string>} */
-const SAMPLE = {
-  draft: "accepted",
-  correction: "correction",
-  bonus: "bonus",
-  relaxed: "relaxed",
-  rejected: "rejected",
-  vetoed: "vetoed",
-  discarded: "untested",
-};
 /** @type {["ghosts" | "whitespace" | "flags", string, string][]} */
 const TOGGLES = [
   ["ghosts", "Ghosts", "Show rejected draft tokens at their place (g)"],
@@ -53,10 +43,10 @@ export function mount(element, store) {
 
   /** @param {string} sign */
   function sample(sign) {
-    if (GHOSTS.has(sign)) return h(`span.g.${sign}`, {}, SAMPLE[sign]);
+    if (GHOSTS.has(sign)) return h(`span.g.${sign}`, {}, signName(sign));
     return sign === "correction" || sign === "bonus"
-      ? h(`span.k.${sign}`, {}, h("b", {}, SAMPLE[sign]))
-      : h(`span.k.${sign}`, {}, SAMPLE[sign]);
+      ? h(`span.k.${sign}`, {}, h("b", {}, signName(sign)))
+      : h(`span.k.${sign}`, {}, signName(sign));
   }
 
   function draw() {

@@ -4,6 +4,7 @@
 import { lockedRun, nameOf } from "./columns.js";
 import { duration, h, ink } from "./dom.js";
 import { icon } from "./icons.js";
+import { drafted } from "./numbers.js";
 import { mainLine, SAYS, stepped } from "./run/phases.js";
 
 /**
@@ -17,6 +18,7 @@ const ROW = 10;
 const GAP = 4;
 const FEW = 8; // more lanes than this are drawn as thin lines without names
 const AXIS = 15;
+const HEAD = 3; // pixels above the first row, whose name is taller than it
 const LABEL = 250; // pixels that names take at most
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
 const MODES = /** @type {const} */ (["calls", "clock"]);
@@ -27,6 +29,7 @@ const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
 export function mount(element, store, lab) {
   const canvas = h("canvas", { role: "slider", tabindex: 0, "aria-label": "Time shown", "aria-valuemin": 0 });
   const readout = h("output.readout");
+  const clockKey = h("span.clockkey", { hidden: true }, h("i.drafting"), "drafting", h("i.verifying"), "target call");
   /** @param {Parameters<typeof icon>[0]} name @param {string} label @param {() => void} onclick */
   const button = (name, label, onclick) =>
     h("button.plain", { "aria-label": label, title: label, onclick }, icon(name));
@@ -69,6 +72,7 @@ export function mount(element, store, lab) {
       "div.modes",
       {},
       readout,
+      clockKey,
       h("div.row", {}, h("div.segments", { role: "group", "aria-label": "Axis" }, modes), speed),
     ),
   );
@@ -147,7 +151,7 @@ export function mount(element, store, lab) {
   function draw() {
     const rows = lanes();
     const [row, gap] = thin() ? [2, 1] : [ROW, GAP];
-    const height = Math.max(1, rows.length) * (row + gap) + AXIS;
+    const height = HEAD + Math.max(1, rows.length) * (row + gap) + AXIS;
     const ratio = devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio);
@@ -178,7 +182,7 @@ export function mount(element, store, lab) {
       panel: ink("--panel"),
     };
     c.textBaseline = "middle";
-    rows.forEach((run, i) => drawRow(c, run, names[i], i * (row + gap), row, x, x0, colours));
+    rows.forEach((run, i) => drawRow(c, run, names[i], HEAD + i * (row + gap), row, x, x0, colours));
     axis(c, span, x, height, colours);
     if (store.time.at !== Infinity || store.status.phase !== "running") playhead(c, x(now()), height - AXIS, colours);
     words();
@@ -265,6 +269,7 @@ export function mount(element, store, lab) {
       play.replaceChildren(icon(playing ? "pause" : "play"));
     }
     speed.value = String(store.time.speed);
+    clockKey.hidden = mode !== "clock" || !lanes().some((run) => drafted(run.rounds));
   }
 
   const point = (/** @type {PointerEvent} */ event) => {

@@ -49,3 +49,53 @@ def test_the_share_of_accepted_draft_tokens_tells_of_how_many(visit: Any, case: 
         band.get_by_role("button", name=re.compile("^Open the tracks")).click()
     expect(band).to_contain_text(f"{rate * 100:.0f} % of {drafted} accepted")
     expect(band).to_have_attribute("aria-label", re.compile(f"{rate * 100:.0f} % of {drafted} draft tokens accepted"))
+
+
+def test_the_score_names_its_signs_and_the_saved_one_too(visit: Any) -> None:
+    page = visit("?trace=first_look&v=score")
+    signs = page.locator(".score .signs li")
+    page.get_by_role("button", name="Entropies", exact=True).wait_for()
+    for words in ("accepted", "correction", "bonus", "relaxed", "rejected draft tokens", "entropy of the draft"):
+        expect(signs.filter(has_text=re.compile(f"^{words}$"))).to_have_count(1)
+    expect(signs.filter(has_text="the answer stays")).to_have_count(1)
+    expect(signs.filter(has_text="vetoed")).to_have_count(0)  # none here
+    saved = page.evaluate("draftscope.ui.figures.get('stage/score')()")
+    shown = signs.all_inner_texts()
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", saved)
+    assert all(words in texts for words in shown) and "74 calls, 1 token a call" in texts
+    assert "70" in texts and "75" not in texts  # the last position is 73
+    page.get_by_role("button", name="Entropies", exact=True).click()
+    expect(signs.filter(has_text="entropy of the draft")).to_have_count(0)
+    fold = page.locator(".score .signs summary")
+    fold.click()
+    expect(signs.first).to_be_hidden()
+
+
+def test_a_phone_has_the_signs_of_the_score_folded(visit: Any) -> None:
+    page = visit("?trace=first_look&v=score", 390, 844)
+    expect(page.locator(".score .signs summary")).to_be_visible()
+    expect(page.locator(".score .signs li").first).to_be_hidden()
+
+
+def test_saved_lanes_have_their_names_and_no_controls(visit: Any) -> None:
+    page = visit("?trace=first_look&v=text")
+    page.locator(".lane .figures").first.wait_for()
+    saved = page.evaluate("draftscope.ui.figures.get('lanes')()")
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", saved)
+    for name in page.locator(".lane-title").all_inner_texts():
+        assert name in texts
+
+
+def test_the_wall_clock_says_which_part_of_a_round_is_drafting(visit: Any) -> None:
+    page = visit("?trace=first_look&v=text")
+    key = page.locator(".dock .clockkey")
+    expect(key).to_be_hidden()
+    page.get_by_role("button", name="wall clock").click()
+    expect(key).to_have_text("draftingtarget call")
+
+
+def test_the_gallery_names_signs_as_the_stage_does(visit: Any) -> None:
+    page = visit("?room=learn&tab=gallery")
+    keys = page.locator(".gallery-key")
+    expect(keys).to_have_text(["accepted", "relaxed", "correction", "bonus", "target alone"])
+    expect(page.locator('.thumbnail rect[style*="fill: none"]').first).to_be_attached()

@@ -1,7 +1,9 @@
 // @ts-check
 // The recorded cases as cards, grouped by what they teach; a click opens a case on its point.
 
+import { signName } from "../chips.js";
 import { count, h, s } from "../dom.js";
+import { signFigure } from "../stage/scorelegend.js";
 import { show } from "./show.js";
 
 /**
@@ -11,7 +13,7 @@ import { show } from "./show.js";
  */
 
 const INK = new Map([
-  ["draft", "--draft"],
+  ["draft", "--draft-2"],
   ["relaxed", "--judge"],
   ["correction", "--target"],
   ["bonus", "--target-2"],
@@ -31,7 +33,7 @@ export async function drawGallery(element, store, lab) {
       "p.quiet.lead",
       {},
       ...["draft", "relaxed", "correction", "bonus", "target"].map((origin) =>
-        h("span.gallery-key", {}, h("i", { style: `background: var(${INK.get(origin) ?? "--neutral"})` }), origin),
+        h("span.gallery-key", {}, signFigure(origin), signName(origin)),
       ),
       "One row a method, one column a token.",
     ),
@@ -90,17 +92,20 @@ export function thumbnail({ lanes, title }) {
   });
   lanes.forEach(({ spans }, lane) => {
     for (const { x, width, origin } of boxes(spans, longest))
-      figure.append(
-        s("rect", {
-          x,
-          y: lane * (row + gap),
-          width,
-          height: row,
-          style: `fill: var(${INK.get(origin) ?? "--neutral"})`,
-        }),
-      );
+      figure.append(box(origin, x, lane * (row + gap), width, row));
   });
   return figure;
+}
+
+/** A span in the sign of the score: a correction is a frame, where there is room for one.
+ * @param {string} origin @param {number} x @param {number} y @param {number} width @param {number} height */
+function box(origin, x, y, width, height) {
+  const colour = `var(${INK.get(origin) ?? "--neutral"})`;
+  const framed = origin === "correction" && width > 2.5 && height > THIN;
+  const inner = { x: x + 0.5, y: y + 0.5, width: width - 1, height: height - 1 };
+  return framed
+    ? s("rect", { ...inner, style: `fill: none; stroke: ${colour}` })
+    : s("rect", { x, y, width, height, style: `fill: ${colour}` });
 }
 
 /** Spans as boxes on one axis of positions. @param {readonly (readonly [string, number])[]} spans

@@ -12,6 +12,7 @@ import { positionTable } from "./positiontable.js";
 import { contentOf, EMPTY, lookOf, tracksOf } from "./scorecontent.js";
 import { scoreHeads } from "./scoreheads.js";
 import { listen } from "./scoreinput.js";
+import { scoreLegend } from "./scorelegend.js";
 import { scoreMarks } from "./scoremarks.js";
 import { paintBand, paintRuler } from "./scorepaint.js";
 import { scorePicture } from "./scorepicture.js";
@@ -88,7 +89,8 @@ export function mount(element, store, lab) {
     save: async (kind) => download(await figureBlob(picture(), kind), `draftscope-score.${kind}`),
   });
   element.classList.add("v-view", "score");
-  element.replaceChildren(tools.element, peaks.element, scroll, empty, table.element);
+  const legend = scoreLegend();
+  element.replaceChildren(tools.element, legend.element, peaks.element, scroll, empty, table.element);
 
   /** What is shown has changed: runs, their order, their places. */
   function draw() {
@@ -99,8 +101,9 @@ export function mount(element, store, lab) {
     tools.update(store, tracksOf(store));
     const none = content.count === 0;
     empty.hidden = !none;
-    scroll.hidden = table.element.hidden = none;
+    scroll.hidden = table.element.hidden = legend.element.hidden = none;
     if (none) return;
+    if (state.room) legend.draw(content, state.narrow);
     const live = growing();
     if (state.auto) state.px = autoWidth(plotRoom() - 12, content.count, live);
     const now = performance.now();

@@ -4,6 +4,7 @@
 import { fmt } from "../draw.js";
 import { palette, SvgContext, svgText } from "../figure.js";
 import { headOf, lookOf } from "./scorecontent.js";
+import { entriesOf, paintLegend, rowsOf } from "./scorelegend.js";
 import { paintBand, paintHead, paintNones, paintRuler } from "./scorepaint.js";
 
 const LEFT = 250; // pixels of the heads
@@ -15,10 +16,13 @@ export function scorePicture(element, store, content) {
   const ink = palette(element);
   const px = Math.max(4, Math.min(28, 1400 / Math.max(1, content.count)));
   const width = Math.ceil(content.count * px) + 40;
-  const ctx = new SvgContext(LEFT + width, RULER + content.height);
+  const key = rowsOf(entriesOf(content), width);
+  const ctx = new SvgContext(LEFT + width, key.height + RULER + content.height);
   const look = lookOf(content, { px, scroll: 0, width, ink });
   ctx.translate(LEFT, 0);
-  paintRuler(ctx, RULER, look, width);
+  paintLegend(ctx, key, ink);
+  ctx.translate(0, key.height);
+  paintRuler(ctx, RULER, look, content.count * px); // no number stands beyond the last position
   ctx.translate(0, RULER);
   for (const place of content.places) {
     const lane = content.lanes.get(place.key);
@@ -35,7 +39,7 @@ export function scorePicture(element, store, content) {
       ? "drafted nothing"
       : place.folded
         ? fmt(figures.tau)
-        : `${fmt(figures.tau)} tokens a call`;
+        : `${fmt(figures.tau)} ${figures.tau === 1 ? "token" : "tokens"} a call`;
     const called = figures.called.replace("target ", "");
     const words = figures.tau === null ? called : `${called}${place.folded ? " · " : ", "}${told}`;
     paintHead(ctx, place, { title: name, figures: words, labels: place.folded ? [] : labels }, LEFT, ink);

@@ -127,7 +127,8 @@ export function base(ctx, view) {
   ctx.fillRect(xOf(view, view.first), view.y + view.height, (view.last - view.first) * view.px, 1);
 }
 
-const BAR = 13;
+export const BAR = 13;
+const WIDE = 26; // pixels a position from which its text is written
 const FILL = /** @type {Record<string, string>} */ ({
   accepted: "--draft-2",
   relaxed: "--judge",
@@ -135,42 +136,54 @@ const FILL = /** @type {Record<string, string>} */ ({
   bonus: "--target-soft",
 });
 
+/** A run of tokens of one sign. @param {Pen} ctx @param {string} kind @param {number} x @param {number} y its top
+ * @param {number} w @param {number} px a position @param {import("../types/pen.js").Ink} ink */
+export function paintSpan(ctx, kind, x, y, w, px, ink) {
+  const wide = px >= WIDE;
+  if (kind === "correction" || kind === "vetoed") return box(ctx, kind, x, y, w, px, ink);
+  if (kind === "target" || kind === "alone") {
+    ctx.fillStyle = ink(kind === "alone" ? "--draft-2" : "--neutral");
+    ctx.globalAlpha = 0.55;
+    ctx.fillRect(x, wide ? y + BAR : y + 4, w, wide ? 2 : BAR - 8); // below the text where there is some
+    ctx.globalAlpha = 1;
+    return;
+  }
+  ctx.fillStyle = ink(px < 3 && kind === "bonus" ? "--target-2" : FILL[kind]);
+  ctx.beginPath();
+  ctx.roundRect(x, y, w, BAR, Math.min(3, w / 2));
+  ctx.fill();
+  if (kind === "bonus" && px >= 6 && !wide) paintPlus(ctx, x + w / 2, y + BAR / 2, Math.min(3, px / 4), ink);
+  if (kind === "relaxed" && px >= 6) {
+    ctx.fillStyle = ink("--panel");
+    ctx.fillRect(x + 2, y + BAR - 3, w - 4, 1);
+  }
+}
+
+/** What a draft reached beyond its accepted tokens. @param {Pen} ctx @param {number} x @param {number} y
+ * @param {number} w @param {import("../types/pen.js").Ink} ink */
+export function paintOverhang(ctx, x, y, w, ink) {
+  ctx.fillStyle = ink("--draft-2");
+  ctx.globalAlpha = 0.45;
+  ctx.fillRect(x, y, w, 2);
+  ctx.globalAlpha = 1;
+}
+
 /** @param {Pen} ctx @param {View} view */
 export function paintSpans(ctx, view) {
   const { band, run, list, first, last, px, y, ink } = view;
   const gap = px >= 3 ? 1 : 0;
-  const wide = px >= 26;
+  const wide = px >= WIDE;
   for (let i = firstFrom(band.spans, first); i < band.spans.length && band.spans[i].from < last; i += 1) {
     const { from, to, kind } = band.spans[i];
     const x = xOf(view, from) + gap;
     const w = Math.max(0.5, (Math.min(to, last) - from) * px - 2 * gap);
-    if (kind === "correction" || kind === "vetoed") box(ctx, view, x, w, kind);
-    else if (kind === "placed") continue;
-    else if (kind === "target" || kind === "alone") {
-      ctx.fillStyle = ink(kind === "alone" ? "--draft-2" : "--neutral");
-      ctx.globalAlpha = 0.55;
-      ctx.fillRect(x, wide ? y + BAR : y + 4, w, wide ? 2 : BAR - 8); // below the text where there is some
-      ctx.globalAlpha = 1;
-    } else {
-      ctx.fillStyle = ink(px < 3 && kind === "bonus" ? "--target-2" : FILL[kind]);
-      ctx.beginPath();
-      ctx.roundRect(x, y, w, BAR, Math.min(3, w / 2));
-      ctx.fill();
-      if (kind === "bonus" && px >= 6 && !wide) paintPlus(ctx, x + w / 2, y + BAR / 2, Math.min(3, px / 4), ink);
-      if (kind === "relaxed" && px >= 6) {
-        ctx.fillStyle = ink("--panel");
-        ctx.fillRect(x + 2, y + BAR - 3, w - 4, 1);
-      }
-    }
+    if (kind !== "placed") paintSpan(ctx, kind, x, y, w, px, ink);
   }
   paintPlaced(ctx, view);
   const { overhangs, reach } = band;
   for (let i = fromOn(overhangs, first - reach); i < overhangs.length && overhangs[i].from < last; i += 1) {
     const { from, to } = overhangs[i];
-    ctx.fillStyle = ink("--draft-2");
-    ctx.globalAlpha = 0.45;
-    ctx.fillRect(xOf(view, from), y + BAR + 3, Math.max(1, (to - from) * px - gap), 2);
-    ctx.globalAlpha = 1;
+    paintOverhang(ctx, xOf(view, from), y + BAR + 3, Math.max(1, (to - from) * px - gap), ink);
   }
   for (const { from, to, accepted } of stepsIn(view))
     paintStep(ctx, xOf(view, from) + gap, xOf(view, to) - gap, y + BAR + 4, accepted, ink);
@@ -270,9 +283,9 @@ export function paintSteps(ctx, view) {
 }
 
 /** A correction is a box; one that a veto led to carries the veto's sign.
- * @param {Pen} ctx @param {View} view @param {number} x @param {number} w @param {string} kind */
-function box(ctx, view, x, w, kind) {
-  const { y, px, ink } = view;
+ * @param {Pen} ctx @param {string} kind @param {number} x @param {number} y @param {number} w @param {number} px
+ * @param {import("../types/pen.js").Ink} ink */
+function box(ctx, kind, x, y, w, px, ink) {
   const colour = kind === "vetoed" ? "--judge" : "--target";
   if (px < 4) {
     ctx.fillStyle = ink(colour);
@@ -284,7 +297,7 @@ function box(ctx, view, x, w, kind) {
   ctx.beginPath();
   ctx.roundRect(x + 0.75, y + 0.75, Math.max(1, w - 1.5), BAR - 1.5, 2.5);
   ctx.stroke();
-  if (kind === "vetoed" && px < 26) paintVeto(ctx, x + w / 2, y + BAR / 2, Math.min(3.6, px / 3), ink);
+  if (kind === "vetoed" && px < WIDE) paintVeto(ctx, x + w / 2, y + BAR / 2, Math.min(3.6, px / 3), ink);
 }
 
 /** @param {Pen} ctx @param {View} view */
@@ -311,6 +324,9 @@ export function paintTree(ctx, view) {
   }
 }
 
+/** @param {number} rank 0: no draft token was accepted @param {number} share of it in all */
+export const tcrColour = (rank, share) => (rank === 0 ? "--neutral" : share <= 0.25 ? "--draft" : "--draft-2");
+
 /** @param {Pen} ctx @param {View} view */
 export function paintTcr(ctx, view) {
   const { band, first, last, px, y, height, ink } = view;
@@ -323,7 +339,7 @@ export function paintTcr(ctx, view) {
     ctx.fillStyle = ink("--line");
     ctx.fillRect(x0, y + height, x1 - x0, 1);
     const tall = Math.max(rank === 0 ? 1 : 2, share * height);
-    ctx.fillStyle = ink(rank === 0 ? "--neutral" : share <= 0.25 ? "--draft" : "--draft-2");
+    ctx.fillStyle = ink(tcrColour(rank, share));
     const wide = Math.min(x1 - x0, Math.max(2, Math.min(7, px)));
     ctx.fillRect(x1 - wide, y + height - tall, wide, tall);
   }
