@@ -9,7 +9,17 @@ QUEUE = (  # Gradio may mount the page before the modules have arrived: its call
     "window.draftscope={calls:[]};for(const name of ['mount','attach'])"
     "window.draftscope[name]=(...given)=>window.draftscope.calls.push([name,given]);"
 )
-STYLES = ("tokens.css", "lab.css", "views.css", "run.css", "stage.css", "workshop.css", "learn.css", "papers.css")
+STYLES = (
+    "tokens.css",
+    "lab.css",
+    "views.css",
+    "run.css",
+    "stage.css",
+    "workshop.css",
+    "learn.css",
+    "papers.css",
+    "forced.css",
+)
 
 
 def theme() -> gr.themes.Base:
