@@ -19,6 +19,7 @@ STYLES = (
     "learn.css",
     "papers.css",
     "forced.css",
+    "print.css",
 )
 
 

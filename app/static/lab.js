@@ -16,7 +16,7 @@ import { createSession } from "./session.js";
 import { watchCards } from "./stage/hovercard.js";
 import { createStore } from "./store.js";
 import { watchTitles } from "./titles.js";
-import { restoreTheme } from "./top.js";
+import { restoreTheme, watchPaper } from "./top.js";
 import { createUi } from "./ui.js";
 import { watchWords } from "./words.js";
 
@@ -78,6 +78,7 @@ for (const asked of [catalogue, early, opened]) asked?.catch(() => {}); // told 
 /** @param {HTMLElement} element */
 async function mount(element) {
   restoreTheme();
+  watchPaper();
   const marked = [...element.querySelectorAll("[data-view]")].map((spot) => spot.getAttribute("data-view") ?? "");
   const further = marked.filter((name) => name !== "notices" && !VIEWS.includes(name));
   for (const [name, module] of await Promise.all([...modules, ...further.map(fetched)])) {

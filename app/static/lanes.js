@@ -127,6 +127,15 @@ export function mount(element, store, lab) {
   const flagLater = () => store.frame("lanes:flag", flag);
   store.on("options", (name) => name === "flags" && flagLater());
   store.on("flags", flagLater);
+  /** On paper lines are as long as a sheet lets them, and begin nowhere by themselves. @param {boolean} whole */
+  function again(whole) {
+    if (!active() || store.status.phase !== "done") return;
+    for (const lane of lanes.values()) lane.text.again();
+    if (!whole) cut();
+    mark();
+  }
+  addEventListener("beforeprint", () => again(true));
+  addEventListener("afterprint", () => again(false));
   store.on("hover", mark);
   store.on("cursor", () => {
     if (active()) for (const lane of lanes.values()) lane.turn();

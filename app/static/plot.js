@@ -19,6 +19,9 @@ import { recoloured } from "./recolour.js";
  * @property {{camera: object}} Icons
  */
 
+const SHEET = 720; // pixels that a figure on paper is wide at most, so that its words can be read
+const onPaper = () => document.body.classList.contains("paper"); // top.js
+
 /** @param {Figure} figure */
 const layoutOf = (figure) => /** @type {Layout} */ (/** @type {unknown} */ (figure.layout));
 
@@ -54,6 +57,7 @@ export async function plot(spot, figure) {
   const Plotly = await plotly();
   if (!spot.isConnected || shown.get(spot) !== figure) return;
   const { data, layout } = recoloured(figure, ink);
+  if (onPaper()) Object.assign(layout, { width: Math.min(spot.clientWidth, SHEET) });
   const filename = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   const drawn = Plotly.react(spot, data, layout, {
     responsive: true,
@@ -70,6 +74,7 @@ export async function plot(spot, figure) {
     ],
   });
   drawing.set(spot, drawn);
+  fit(spot); // a sheet is laid out before the library says that it is done
   await drawn;
 }
 
@@ -118,7 +123,14 @@ export async function moveThreshold(spots, threshold, point) {
   }
 }
 
-/** Light or dark: all figures on show take the colours of the theme; those that are gone are forgotten. */
+/** On paper a figure takes the room that there is: what is drawn has a frame that scales. @param {HTMLElement} spot */
+function fit(spot) {
+  for (const drawn of spot.querySelectorAll(".main-svg"))
+    if (onPaper()) drawn.setAttribute("viewBox", `0 0 ${drawn.getAttribute("width")} ${drawn.getAttribute("height")}`);
+    else drawn.removeAttribute("viewBox");
+}
+
+/** Light, dark or on paper: all figures on show take its colours and its width; those that are gone are forgotten. */
 function repaint() {
   for (const [spot, figure] of shown) {
     if (spot.isConnected) plot(spot, figure);

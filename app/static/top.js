@@ -95,6 +95,22 @@ export function setTheme(dark) {
   }
 }
 
+/** On paper it is light, whatever it is on the screen. */
+export function watchPaper() {
+  const { classList } = document.body;
+  let dark = false;
+  addEventListener("beforeprint", () => {
+    dark ||= classList.contains("dark");
+    classList.remove("dark");
+    classList.add("paper");
+  });
+  addEventListener("afterprint", () => {
+    classList.toggle("dark", dark || classList.contains("dark"));
+    classList.remove("paper");
+    dark = false;
+  });
+}
+
 /** The kept choice, if the address does not force one. */
 export function restoreTheme() {
   if (new URLSearchParams(location.search).has("__theme")) return;

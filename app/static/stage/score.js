@@ -16,6 +16,7 @@ import { scoreLegend } from "./scorelegend.js";
 import { scoreMarks } from "./scoremarks.js";
 import { paintBand, paintRuler } from "./scorepaint.js";
 import { scorePicture } from "./scorepicture.js";
+import { scoreSheet } from "./scoresheet.js";
 import { scoreTools } from "./scoretools.js";
 import { createTiles } from "./tiles.js";
 
@@ -45,6 +46,7 @@ export function mount(element, store, lab) {
   const spacer = h("div.spacer", {}, heads.corner, ruler.element, heads.heads, tiles.element, marks.element, over);
   const scroll = h("div.scroller", {}, spacer);
   const empty = h("p.v-empty", { text: "One band a method appears here once a run has tokens." });
+  const sheet = h("div.sheet");
   const table = positionTable(store, () => content.order);
   const peaks = peakTable(store, () => content.order);
   const state = {
@@ -90,7 +92,7 @@ export function mount(element, store, lab) {
   });
   element.classList.add("v-view", "score");
   const legend = scoreLegend();
-  element.replaceChildren(tools.element, legend.element, peaks.element, scroll, empty, table.element);
+  element.replaceChildren(tools.element, legend.element, peaks.element, scroll, sheet, empty, table.element);
 
   /** What is shown has changed: runs, their order, their places. */
   function draw() {
@@ -315,6 +317,10 @@ export function mount(element, store, lab) {
     later();
     if (opened) store.frame("score-reveal", reveal);
   }).observe(scroll);
+  addEventListener("beforeprint", () => {
+    if (active()) sheet.replaceChildren(...scoreSheet(store, gather()));
+  });
+  addEventListener("afterprint", () => sheet.replaceChildren());
   lab?.ui.on("zoom", (by) => zoom(by));
   offer(element, lab, () => (store.lanes.length ? picture() : null));
   later();

@@ -35,14 +35,15 @@ export function scorePicture(element, store, content) {
     const lane = content.lanes.get(place.key);
     if (!lane) continue;
     const { name, figures, labels } = headOf(store, content, lane, place);
-    const told = figures.silent
-      ? "drafted nothing"
-      : place.folded
-        ? fmt(figures.tau)
-        : `${fmt(figures.tau)} ${figures.tau === 1 ? "token" : "tokens"} a call`;
-    const called = figures.called.replace("target ", "");
-    const words = figures.tau === null ? called : `${called}${place.folded ? " · " : ", "}${told}`;
+    const words = wordsOf(figures, place.folded);
     paintHead(ctx, place, { title: name, figures: words, labels: place.folded ? [] : labels }, LEFT, ink);
   }
   return svgText(ctx.figure, element);
+}
+
+/** What a head says below its title. @param {import("./heads.js").Figures} figures @param {boolean} folded */
+export function wordsOf({ silent, tau, called }, folded) {
+  const told = silent ? "drafted nothing" : folded ? fmt(tau) : `${fmt(tau)} ${tau === 1 ? "token" : "tokens"} a call`;
+  const calls = called.replace("target ", "");
+  return tau === null ? calls : `${calls}${folded ? " · " : ", "}${told}`;
 }

@@ -1,0 +1,15 @@
+// The score on paper: how many lines it takes.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { linesFor } from "../../app/static/stage/scoresheet.js";
+
+test("one line holds what can be read in it, and lines are as long as each other", () => {
+  assert.deepEqual(linesFor(0), { lines: 1, each: 0 });
+  assert.deepEqual(linesFor(92), { lines: 1, each: 92 });
+  assert.deepEqual(linesFor(93), { lines: 2, each: 47 });
+  for (const count of [1, 160, 1000]) {
+    const { lines, each } = linesFor(count);
+    assert.ok(lines * each >= count && (lines - 1) * each < count);
+  }
+});
