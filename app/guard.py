@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -86,7 +87,10 @@ class Guard:
         self.app, self.rules = app, rules
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let through, or answer with an error; a body that is larger than it said ends as if its sender had left."""
+        """Let through, or answer with an error; a body that is larger than it said ends as if its sender had left.
+
+        Whoever leaves while they send a body is no fault, and not logged.
+        """
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -110,6 +114,8 @@ class Guard:
 
         try:
             await self.app(scope, counted, watched)
+        except ClientDisconnect:  # nobody is there to be told; or the body is too large, and ended by `counted`
+            pass
         except Exception:
             if size <= limit:
                 raise

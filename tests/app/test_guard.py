@@ -1,7 +1,9 @@
 """Foreign pages, foreign hosts, large bodies: refused before a route sees them."""
 
+import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -12,6 +14,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from app import scratch
+from app.endpoint import answered, streamed
 from app.guard import Guard, Rules, name_of
 
 JSON = {"content-type": "application/json"}
@@ -131,3 +134,27 @@ def test_folders_of_processes_that_are_gone_are_removed(tmp_path: Path) -> None:
     (tmp_path / "draftscope-app-4194998-zz").symlink_to(other)
     assert scratch.sweep(tmp_path) == [gone]
     assert not gone.exists() and (other / "file").exists() and (running / "file").exists()
+
+
+@pytest.mark.parametrize(
+    "path, most, status", [("/lab/open", 3_000_000, []), ("/lab/mine", 3_000_000, []), ("/lab/open", -999_000, [413])]
+)
+def test_whoever_leaves_while_they_send_is_no_fault(
+    path: str, most: int, status: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither is a body that is larger than it may be, which is told."""
+    routes = [answered("/lab/open", lambda _: Response()), streamed("/lab/mine", lambda *_: None, lambda _: iter(()))]  # type: ignore[arg-type,return-value]
+    app = Starlette(routes=routes, middleware=[Middleware(Guard, rules=Rules.of(None, most))])
+    parts = iter([{"type": "http.request", "body": b"x" * 2000, "more_body": True}])
+    sent = []
+
+    async def receive() -> Any:
+        return next(parts, {"type": "http.disconnect"})
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json" if path == "/lab/mine" else b"x/y")]
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
+    asyncio.run(app(scope, receive, send))
+    assert [message["status"] for message in sent if "status" in message] == status and not caplog.records
