@@ -1,15 +1,18 @@
-"""Calls whose answer nobody fetches: ended within a round and forgotten; Gradio would run and keep them. No torch."""
+"""Calls whose answer nobody fetches: ended within a round and forgotten; Gradio would run and keep them. And answers
+to no call: refused; Gradio would begin one and fail in the middle. No torch."""
 
 import asyncio
 import json
 from collections import Counter
-from collections.abc import MutableMapping
-from typing import Protocol
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Protocol
 from urllib.parse import parse_qs, unquote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.answers import refused
 from app.calls import CALL, JOIN
+from engine.errors import shown
 
 ANSWERS = "/gradio_api/queue/data"
 PATIENCE = 20.0  # seconds between a call and the request for its answer
@@ -19,6 +22,10 @@ class Queue(Protocol):
     """What is needed of Gradio's queue."""
 
     pending_event_ids_session: dict[str, set[str]]
+
+    @property
+    def event_ids_to_events(self) -> Mapping[str, Any]:
+        """What runs or waits, with its session."""
 
     @property
     def pending_messages_per_session(self) -> MutableMapping[str, object]:
@@ -45,6 +52,10 @@ class Listened:
         name = _asked_for(path, scope) if scope.get("method") == "GET" else ""
         if not name:
             return await self.app(scope, receive, send)
+        if not self._known(path, name):
+            what = "session" if path == ANSWERS else "call"
+            said = f"There is no {what} {shown(name)}, or its answer has been fetched already."
+            return await refused(said, 404)(scope, receive, send)
         self._open[name] += 1
         self._unheard = {event: session for event, session in self._unheard.items() if name not in (event, session)}
         try:
@@ -52,6 +63,18 @@ class Listened:
         finally:
             self._open -= Counter([name])  # and no entry where nothing is left
         return None
+
+    def _known(self, path: str, name: str) -> bool:
+        """Whether Gradio has messages for whoever asks so."""
+        queue = self._queue
+        if path != ANSWERS:
+            event = queue.event_ids_to_events.get(name)
+            name = event.session_hash if event else self._session(name) or name
+        return name in queue.pending_messages_per_session
+
+    def _session(self, event: str) -> str:
+        """Of an event whose answer has not been fetched; empty where there is none."""
+        return next((name for name, events in self._queue.pending_event_ids_session.items() if event in events), "")
 
     async def _called(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = bytearray()
@@ -62,7 +85,7 @@ class Listened:
 
         await self.app(scope, receive, watched)
         event = _event(bytes(answer))
-        session = next((name for name, events in self._queue.pending_event_ids_session.items() if event in events), "")
+        session = self._session(event)
         if session and not self._open[session]:
             self._unheard[event] = session
             asyncio.get_running_loop().call_later(self._patience, lambda: asyncio.ensure_future(self._forget(event)))

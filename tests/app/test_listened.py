@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Coroutine
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ class Queue:
 
     def __init__(self, session: str) -> None:
         self.pending_event_ids_session = {session: {"e1"}}
+        self.event_ids_to_events = dict[str, Any]()
         self.pending_messages_per_session: dict[str, object] = {session: "megabytes"}
         self.ended = list[str | None]()
 
@@ -99,3 +101,28 @@ def test_a_page_that_listens_to_its_session_already() -> None:
 
     asyncio.run(steps())
     assert not queue.ended
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "status"),
+    [
+        ("/gradio_api/call/decode/nope", "", 404),
+        (SESSION, "session_hash=nope", 404),
+        (SESSION, "", 200),  # Gradio says what is missing
+        (ANSWER, "", 200),
+        ("/gradio_api/call/decode/e9", "", 200),
+        (SESSION, "session_hash=mine", 200),
+    ],
+)
+def test_answers_to_no_call_are_refused(path: str, query: str, status: int) -> None:
+    queue, sent = Queue("mine"), list[Any]()
+    queue.event_ids_to_events["e9"] = SimpleNamespace(session_hash="mine")  # it waits
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode()}
+    asyncio.run(Listened(answer, queue, SHORT)(scope, nothing, send))
+    assert sent[0]["status"] == status
+    assert (status == 200) == (b"error" not in sent[1]["body"])
+    assert status == 200 or b"nope" in sent[1]["body"]
