@@ -80,7 +80,8 @@ function claims(result) {
     const { low, high } = gap;
     const span = low === null || high === null ? "" : ` (${signed(low)} to ${signed(high)})`;
     const where = `on ${percent(above.mean)} of the range they share`;
-    return `The judge's curve lies at or above that of ${what} ${where}, by ${signed(gap.mean)} points${span} on average.`;
+    const by = `${signed(gap.mean)} points${span}`;
+    return `The judge's curve lies at or above that of ${what} ${where}, by ${by} on average.`;
   };
   return [
     say("top-K", result.above_topk, result.gap_to_topk),

@@ -61,8 +61,8 @@ def test_equal_entries_are_told_by_id(n: int, levels: int) -> None:
         assert [i for i, _ in top] == sorted(range(40), key=lambda i: (-row[i], i))[:n]
     assert [top[0][0] for top in view.stats.target.top] == view.choice
     sampled = RoundView(EMPTY, rows, Sampling(temperature=1.0, top_p=0.5), [], 0.0, n)
-    for law, top in zip(sampled.p.tolist(), sampled.cut[0], strict=True):
-        order = sorted((i for i in range(40) if law[i]), key=lambda i: (-law[i], i))
+    for drawn, top in zip(sampled.p.tolist(), sampled.cut[0], strict=True):
+        order = sorted((i for i in range(40) if drawn[i]), key=lambda i: (-drawn[i], i))
         assert [i for i, _ in top] == order[:n]
 
 

@@ -155,7 +155,7 @@ export function scoreLegend() {
   };
 }
 
-/** Where the signs stand in a saved score, in rows. @param {readonly Entry[]} entries @param {number} width */
+/** The signs of a saved score and their places, in rows. @param {readonly Entry[]} entries @param {number} width */
 export function rowsOf(entries, width) {
   let [x, y] = [0, 0];
   const at = entries.map((entry) => {
