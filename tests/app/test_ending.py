@@ -106,8 +106,9 @@ def test_who_goes_on_is_left_behind_and_folders_go(tmp_path):
     """In a process of its own, whose status is 0 though a thread works on."""
     code = (
         "import threading, time; from app import ending, scratch\n"
-        "def work():\n    with ending.ENDING.work(): time.sleep(60)\n"
-        "threading.Thread(target=work).start(); time.sleep(0.2)\n"
+        "begun = threading.Event()\n"
+        "def work():\n    with ending.ENDING.work(): begun.set(); time.sleep(60)\n"
+        "threading.Thread(target=work).start(); begun.wait()\n"
         "print(scratch.fresh('x'), flush=True); ending.leave(scratch.clear, 0.1)"
     )
     began = time.monotonic()

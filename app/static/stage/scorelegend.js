@@ -52,7 +52,7 @@ const OWN = {
     },
   },
   target: {
-    words: "of the target",
+    words: "entropy of the target",
     paint(ctx, ink) {
       ctx.fillStyle = ink("--target");
       ctx.fillRect(1, TALL / 2, WIDE - 2, 2);
