@@ -1,5 +1,6 @@
 """How plain HTTP answers: JSON that can always be written, errors of a user as a sentence and one line in the log."""
 
+import errno
 import json
 import logging
 from typing import Any
@@ -11,6 +12,9 @@ from app.validate import TooLarge
 
 LOG = logging.getLogger(__name__)
 LONGEST = 300  # characters of a line in the log
+LACKING = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EMFILE, errno.ENFILE, errno.EIO}
+)  # what no line of the lab can mend
 
 
 class Json(JSONResponse):
@@ -40,4 +44,22 @@ async def fault(_request: Request, error: Exception) -> Json:
 
 def fault_words(error: Exception) -> str:
     """What is told of a fault."""
-    return f"The lab failed ({type(error).__name__}). This is a fault of the lab; the server's log says more."
+    kind = type(error).__name__
+    return lacking(error) or f"The lab failed ({kind}). This is a fault of the lab; the server's log says more."
+
+
+def lacking(error: Exception) -> str:
+    """What the server's machine lacks (room, a permission), in the system's words and with the place; empty where it
+    is a fault of the lab."""
+    if not isinstance(error, OSError) or error.errno not in LACKING:
+        return ""
+    place = f" ({error.filename})" if error.filename else ""
+    return f"The server's machine says: {error.strerror}{place}."
+
+
+def log_fault(error: Exception, what: str) -> None:
+    """A fault of the lab with its traceback, what the machine lacks in one line."""
+    if words := lacking(error):
+        LOG.warning("%s failed. %s", what, words)
+    else:
+        LOG.error("%s failed", what, exc_info=error)

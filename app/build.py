@@ -1,7 +1,6 @@
 """The page: one static HTML block with the mount points of all views, one hidden bus, and the named endpoints."""
 
 import json
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +12,7 @@ import gradio as gr
 from pydantic import Field
 
 from app import request as requests
-from app.answers import fault_words, log_refusal
+from app.answers import fault_words, log_fault, log_refusal
 from app.endpoint import READERS
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
@@ -25,7 +24,6 @@ from app.wire.catalogue import Catalogue
 from app.wire.runs import RunMessage
 from engine.errors import ConfigError, LabError, shown, unknown
 
-LOG = logging.getLogger(__name__)
 AT_ONCE = MOST_WAITING + 8  # calls that Gradio starts: one runs, the turnstile lets others wait, and refuses the rest
 COPY = Path(__file__).parent / "copy"
 ON_LOAD = "window.draftscope.attach(props, trigger, server, watch); void ['run', 'halt'];"  # events must be named here
@@ -65,7 +63,7 @@ class Handlers:
             log_refusal(error)
             yield json.dumps({"id": run, "seq": -1, "notice": str(error), "done": True})
         except Exception as error:
-            LOG.exception("a run of the page failed")
+            log_fault(error, "a run of the page")
             yield json.dumps({"id": run, "seq": -1, "notice": fault_words(error), "done": True})
 
     def run(
@@ -207,7 +205,7 @@ def curable(what: str) -> Iterator[None]:
         log_refusal(error)
         raise gr.Error(str(error), print_exception=False) from None
     except Exception as error:
-        LOG.exception("%s failed", what)
+        log_fault(error, what)
         raise gr.Error(fault_words(error), print_exception=False) from None
 
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.answers import refused
+from app.answers import lacking, refused
 from app.ending import ENDING
 from app.ndjson import Lines, stream
 from app.service import by_address
@@ -39,8 +39,8 @@ def answered(
     async def endpoint(request: Request) -> Response:
         try:
             return await to_thread.run_sync(at_work, await body(request.stream(), most), limiter=limiter)
-        except LabError as error:
-            return refused(error)
+        except (LabError, OSError) as error:
+            return told(error)
 
     return Route(path, endpoint, methods=["POST"], middleware=ZIPPED)
 
@@ -55,8 +55,21 @@ def streamed(path: str, parse: Callable[[Any, str], J], lines: Callable[[J], Lin
         try:
             given = parsed(await body(request.stream(), most))
             job = await run_in_threadpool(parse, given, by_address(request.client))
-        except LabError as error:
-            return refused(error)
+        except (LabError, OSError) as error:
+            return told(error)
         return stream(partial(lines, job))
 
     return Route(path, endpoint, methods=["POST"])
+
+
+def told(error: LabError | OSError) -> Response:
+    """What a user can cure, or the server's machine lacks, in words.
+
+    Raises:
+        OSError: a fault of the lab.
+    """
+    if isinstance(error, LabError):
+        return refused(error)
+    if words := lacking(error):
+        return refused(words, 500)
+    raise error

@@ -162,7 +162,7 @@ def events(service: Service, folder: Folder, ready: Ready) -> Lines:
         yield {"kind": "queued"}
     lab = service.lab(job.models)
     mining = lab.mine(job.task, ready.problems, path, naive=job.naive, problem_seed=seed, split=split)
-    with folder.at_work(path), contextlib.closing(mining), service.line(job.key) as ticket:
+    with placed(path), folder.at_work(path), contextlib.closing(mining), service.line(job.key) as ticket:
         while True:
             for spot in ticket.waits():
                 yield {"kind": "queued", "line": spot}
@@ -173,6 +173,16 @@ def events(service: Service, folder: Folder, ready: Ready) -> Lines:
             else:
                 return
             ticket.again()
+
+
+@contextlib.contextmanager
+def placed(path: Path) -> Iterator[None]:
+    """Errors of the system name the file that was written, as those of writing do not."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def kept(service: Service, folder: Folder, data: bytes) -> Response:

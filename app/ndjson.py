@@ -9,6 +9,7 @@ from typing import Any
 
 from starlette.responses import StreamingResponse
 
+from app.answers import lacking, log_fault
 from app.ending import ENDING, ENDS
 from engine.errors import ConfigError, LabError
 
@@ -40,8 +41,8 @@ async def _lines(start: Callable[[], Lines]) -> AsyncIterator[bytes]:
         except LabError as error:
             put({"kind": "error", "error": str(error)})
         except Exception as error:
-            put({"kind": "error", "error": f"The work failed: {type(error).__name__}."})
-            raise
+            put({"kind": "error", "error": lacking(error) or f"The work failed: {type(error).__name__}."})
+            log_fault(error, "long work")
         finally:
             put(None)
 

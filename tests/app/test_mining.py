@@ -1,7 +1,9 @@
 """Mining over HTTP: recorded sets, jobs and their limits, resume, stop, and files that stay few."""
 
+import errno
 import json
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -168,3 +170,41 @@ def test_evaluations_come_with_scores_or_with_the_command(tmp_path: Path) -> Non
     assert functions["result"] is None and functions["command"].endswith("judge-eval --preset tiny --tasks functions")
     assert functions["judge"] == {"scores": [0.1], "truth": [0], "threshold": 0.2}
     assert translation["judge"] is None and "--preset crossed --tasks translation" in translation["command"]
+
+
+def test_a_full_disk_is_told_in_the_systems_words(
+    client: TestClient,
+    folder: Folder,
+    lab: FakeLab,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    mine = lab.mine
+
+    def full(*given: Any, **settings: Any) -> Iterator[Any]:
+        yield next(mine(*given, **settings))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as writing does, without a name
+
+    monkeypatch.setattr(lab, "mine", full)
+    *_, last = lines(client.post("/lab/mine", json=JOB))
+    path = folder.file(KEY, "made-up", "arithmetic", "heldout", False, "")
+    said = f"The server's machine says: No space left on device ({path})."
+    assert last == {"kind": "error", "error": said}
+    assert caplog.messages == [f"long work failed. {said}"] and not caplog.records[0].exc_info
+
+
+@pytest.mark.parametrize("number, status", [(errno.ENOSPC, 500), (errno.EBADF, 0)])
+def test_no_room_for_another_file_is_told_and_a_fault_is_one(
+    client: TestClient, folder: Folder, monkeypatch: pytest.MonkeyPatch, number: int, status: int
+) -> None:
+    def none(_: Folder) -> None:
+        raise OSError(number, os.strerror(number), "visitors")
+
+    monkeypatch.setattr(Folder, "make_room", none)
+    if not status:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            client.post("/lab/mine", json=JOB)
+        return
+    answer = client.post("/lab/mine", json=JOB)
+    assert answer.status_code == status
+    assert answer.json() == {"error": "The server's machine says: No space left on device (visitors)."}

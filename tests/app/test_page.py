@@ -1,6 +1,7 @@
 """The page as built: mount points, endpoints, headers; and no method's name anywhere in app/."""
 
 import asyncio
+import errno
 import gzip
 import json
 import os
@@ -21,6 +22,7 @@ from app import routes
 from app.build import Handlers, build
 from app.routes import app_kwargs
 from app.serve import launch
+from app.service import Service
 from engine.methods import CARDS as REAL
 from engine.papers.summary import Verdict
 from engine.trace.store import Trace
@@ -199,3 +201,15 @@ def test_the_list_of_methods_is_made_beside_the_loop(
     request = Request({"type": "http", "query_string": b""})
     asyncio.run(routes.catalogue(service, preset_catalogue, request))
     assert where and where != [threading.get_ident()]
+
+
+def test_a_run_that_finds_no_room_says_so_without_a_traceback(service, preset_catalogue, caplog):
+    def full():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "models/big")
+
+    service = Service(service.cards, {"big": full}, sentence)
+    asked = {"prompt": "Once", "lanes": ["plain"], "models": "big", "id": "c" * 32}
+    *_, last = Handlers(service, preset_catalogue, sentence).stream(json.dumps(asked))
+    said = "The server's machine says: No space left on device (models/big)."
+    assert json.loads(last)["notice"] == said
+    assert caplog.messages == [f"a run of the page failed. {said}"] and not caplog.records[0].exc_info
