@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from engine.errors import ConfigError
 from engine.lab import Lab
@@ -112,6 +113,9 @@ def test_a_low_bin_stays_within_what_is_left(
     left: Any = SimpleNamespace(room=room, space=space)
     plan = shape.settle(grown, shape.plan(left))
     assert (plan.levels, plan.nodes) == (levels, nodes)
+    for more in range(2):
+        assert shape.report(grown, plan, False)["d_extra"] == more
+        grown.add(torch.zeros(3, 6))
 
 
 def test_ablations_one_by_one(lab: Lab) -> None:

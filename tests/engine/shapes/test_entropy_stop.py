@@ -1,12 +1,13 @@
 import math
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
 
 from engine.draft import chain
-from engine.parts import Outcome
+from engine.parts import Context, Outcome
+from engine.sampling import entropy
 from engine.shapes.entropy_stop import EntropyBound, EntropyStop, EntropyStopTree
 from engine.trees.growth import Growth, Plan
 
@@ -85,6 +86,38 @@ def test_whose_entropy_stops_a_tree(scope: str, rows: list[torch.Tensor], kept: 
     assert shape.admit(grown, torch.zeros(1, 4)) is None  # the first level always grows
     grown.add(torch.zeros(1, 4))
     assert shape.admit(grown, torch.stack(rows)) == kept
+
+
+LESS = torch.tensor([1.0, 0, 0, 0])  # 1.27 nats, which also stops
+
+
+@pytest.mark.parametrize(
+    ("scope", "rows", "told"),
+    [
+        ("tree", [UNSURE, SURE], lambda h: h[0]),
+        ("tree", [LESS, UNSURE], lambda h: h[0]),
+        ("mean", [UNSURE, LESS], lambda h: sum(h) / 2),
+        ("branch", [UNSURE, LESS], min),  # the one that came nearest to going on
+        ("branch", [UNSURE, SURE], lambda h: None),
+    ],
+)
+def test_the_entropy_that_stopped_a_tree_is_told(scope: str, rows: list[torch.Tensor], told: Any) -> None:
+    kit: Any = SimpleNamespace(target=SimpleNamespace(context=512, only_chains=False))
+    shape, grown = EntropyStopTree(kit, values(EntropyStopTree, scope=scope)), Growth(2, torch.device("cpu"))
+    grown.add(torch.zeros(1, 4))
+    shape.admit(grown, torch.stack(rows))
+    stopped = shape.report(grown, Plan(8, 2, 59), False)["stop_entropy"]
+    assert stopped == pytest.approx(told(entropy(torch.stack(rows)).tolist()))
+
+
+@pytest.mark.parametrize(
+    ("room", "space", "plan"), [(50, 500, Plan(3, 4, 9)), (2, 500, Plan(2, 4, 9)), (50, 5, Plan(3, 4, 5))]
+)
+def test_a_tree_is_planned_as_eagle_s(room: int, space: int, plan: Plan) -> None:
+    """depth + 1 levels and total_token with the root, within what response and cache have left."""
+    kit: Any = SimpleNamespace(target=SimpleNamespace(context=512, only_chains=False))
+    knobs = values(EntropyStopTree, total_token=10, depth=2, tree_top_k=4)
+    assert EntropyStopTree(kit, knobs).plan(cast(Context, SimpleNamespace(room=room, space=space))) == plan
 
 
 def tree_after(levels: int, accepted: int, **knobs: Any) -> EntropyStopTree:
