@@ -101,6 +101,24 @@ def test_left_out_branches_and_their_distributions() -> None:
     assert path[0] == second and phi > 0
 
 
+@pytest.mark.parametrize("spared", [None, ("entropy bin", 5)])
+def test_what_is_left_out_says_why(spared: tuple[str, int] | None) -> None:
+    """For want of rank where nothing hangs below it, of budget elsewhere; what a larger size would have taken, for that."""
+    distributions = table(3, 5, 0)
+    grown, paths = grow(distributions, 3, 2)
+    draft = grown.draft(3, full=True, spared=spared)
+    expanded = {path for level in paths[:-1] for path in level}
+    larger = grown.draft(spared[1]) if spared else draft
+    saved = {tuple(larger.path_tokens(i)) for i in range(len(larger))}
+    causes = set()
+    for one in draft.pruned:
+        path = (*draft.path_tokens(one["parent"]), one["token"])
+        kept = spared[0] if spared and path in saved else "budget" if path in expanded else "rank"
+        assert one["cause"] == kept
+        causes.add(kept)
+    assert causes == {"rank", "budget"} if spared is None else {"entropy bin"} < causes
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_parents_and_rows_where_levels_keep_some_of_their_frontier(seed: int) -> None:
     """Any rows of any level, in any order: each candidate hangs where it was taken, and its logits are its parent's."""
