@@ -1,12 +1,17 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+from engine.drafters.medusa import Medusa
 from engine.heads.lean import Memory
 from engine.lab import Lab
+from engine.shapes.static_tree import StaticTree
 from tests.engine.drafters.heads import decoding, headed
+from tests.engine.drafters.lookups import context
 from tests.engine.zoo import Zoo
+from tests.typed import known, some
 
 PROMPT = [5, 6, 7, 8, 9, 10]
 
@@ -25,6 +30,28 @@ def test_medusa_nodes_of_a_depth_share_one_list(lab: Lab) -> None:
     for node in nodes:
         assert node.source == {"kind": "head", "index": node.depth, "level": node.depth}
         assert node.token in dict(node.top_draft or [])
+
+
+def test_medusa_fills_the_tree_by_rank_and_adds_up_its_paths(lab: Lab) -> None:
+    method = decoding(lab, "medusa", PROMPT).method
+    drafter, tree = known(Medusa, method.drafter), known(StaticTree, method.shape).tree
+    with torch.inference_mode():
+        draft = drafter._fill(tree, torch.randn(1, lab.target.width, generator=torch.Generator().manual_seed(0)), True)
+    logp, scores = some(draft.logits).log_softmax(-1), some(draft.scores)
+    order = logp.argsort(descending=True)
+    assert len(draft) == len(tree) and {len(path) for path in tree.paths} == {1, 2, 3, 4}
+    for i, path in enumerate(tree.paths):
+        assert draft.path_tokens(i) == [int(order[d, rank]) for d, rank in enumerate(path)]
+        assert scores[i] == pytest.approx(sum(float(logp[d, order[d, r]]) for d, r in enumerate(path)), abs=1e-5)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 4])
+def test_a_chain_of_medusa_s_heads_ends_where_its_shape_says(lab: Lab, n: int) -> None:
+    drafter = known(Medusa, decoding(lab, "blockwise", PROMPT).method.drafter)
+    shape = SimpleNamespace(limit=lambda: 9, more=lambda drafted, row: drafted < n, keep=lambda draft: draft)
+    with torch.inference_mode():
+        draft = drafter._chain(torch.ones(1, lab.target.width), context(PROMPT), shape)
+    assert len(draft) == n and draft.is_chain
 
 
 def test_medusa_reads_the_state_before_the_root(lab: Lab) -> None:
