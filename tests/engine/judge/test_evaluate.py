@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 from sacrebleu import corpus_bleu
 
-from engine.judge.evaluate import collect, evaluate, report, settings, table
+from engine.judge.evaluate import Setting, collect, evaluate, report, settings, table
 from engine.judge.memo import remembering
 from engine.lab import Lab
 from engine.tasks.problem import Problem
 from engine.tasks.references import bleu_counts
+from engine.trace.store import Trace
+from tests.engine.analysis.made import bush, sd
 from tests.engine.judge.chance import give_judge
 from tests.engine.zoo import Zoo
 
@@ -67,6 +69,26 @@ def test_a_curve_above_another_by_chance_says_so() -> None:
     gap, above = result["gap_to_topk"], result["above_topk"]
     assert gap["mean"] == pytest.approx(0.05) and gap["low"] == pytest.approx(0) and 0.1 < gap["high"] < 0.2
     assert above["mean"] == above["low"] == 1.0 and result["above_transfer"] is result["gap_to_transfer"] is None
+
+
+def test_a_line_has_what_each_run_did_and_all_of_its_time() -> None:
+    """Of the same text once scored, right where wholly right; times where no passes are shared."""
+    asked = list[str]()
+
+    class Fixed:
+        """Plays a run of 9 + 30 + 6 ms."""
+
+        def run(self, method: str, prompt: str, **options: object) -> Trace:
+            return sd() if method == "sd" else bush()
+
+    def score(problem: Problem, text: str) -> float:
+        asked.append(text)
+        return 1.0 if text == bush().text else 0.5
+
+    found = [Setting(name, "exact", name) for name in ("sd", "other", "other")]
+    line = evaluate(Fixed(), found, Problem("toy", "k", "words", "", ""), score, [])
+    assert line[0] == [0, 7, 5, 3, 1, 45_000] and line[1] == line[2] == [1, 3, 2, 1, 0, 15_000]
+    assert asked == [sd().text, bush().text]
 
 
 def test_a_small_run(zoo: Zoo, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import torch
@@ -11,9 +13,11 @@ from engine.config import Sampling
 from engine.draft import Draft
 from engine.errors import ConfigError, ModelMismatch
 from engine.judge.kind import FeatureKind
+from engine.judge.weights import Judge
 from engine.lab import Lab
 from engine.methods import get_card
-from engine.rules.judge import JudgeRule
+from engine.parts import Kit
+from engine.rules.judge import JudgeRule, choose
 from engine.trace.events import Node
 from engine.view import RoundView
 from tests.engine.judge.chance import give_judge
@@ -197,6 +201,20 @@ def _config(lab: Lab, card):
     from engine.config import RunConfig
 
     return RunConfig("autojudge", tuple(PROMPTS[1]), knobs=card.resolve({}))
+
+
+def test_left_to_itself_the_rule_takes_your_own_judge_then_that_of_the_task_then_the_first() -> None:
+    judges = {
+        name: Judge(torch.zeros(1), 0.0, FeatureKind(), 0.5, {"task": name}) for name in ("functions", "arithmetic")
+    }
+    loaded: dict[str, Judge] = {f"judge:{name}": judge for name, judge in judges.items()}
+
+    def taken(assets: dict[str, Judge], task: str) -> Judge:
+        return choose(cast(Kit, SimpleNamespace(assets=assets, task=task)), "auto")
+
+    own = Judge(torch.zeros(1), 0.0, FeatureKind(), 0.5, {"task": "translation"})
+    assert taken(loaded | {"judge": own}, "arithmetic") is own
+    assert taken(loaded, "arithmetic") is judges["arithmetic"] and taken(loaded, "chat") is judges["functions"]
 
 
 def test_the_judge_of_the_prompts_task_is_taken_and_another_refused(lab: Lab, tmp_path: Path) -> None:
