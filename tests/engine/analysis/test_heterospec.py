@@ -101,6 +101,8 @@ def test_a_correction_is_no_end_of_the_meta_path() -> None:
 def test_figure_one() -> None:
     assert tcr_quantiles(RUN)["share"].tolist() == [0.25, 0.75, 1.0, 1.0, 1.0]
     assert length_by_tcr(RUN)["tau"].tolist() == [1.0, 7.0, 3.0]
+    assert tcr_quantiles(trace([(6, 6, {})]))["share"].tolist()[0] == 1.0  # a tenth of 60, the root among them
+    assert tcr_quantiles(trace([(7, 7, {})]))["share"].tolist()[0] == 0.0
 
 
 def test_figure_four() -> None:

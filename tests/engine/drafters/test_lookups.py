@@ -208,6 +208,7 @@ def test_sam_recycle_copies_long_matches_and_fills_a_tree_otherwise():
     text = [*LONG, 1, 2, *LONG[:5]]
     part, shape = drafter("sam_recycle", text, climb=False)
     assert part.propose(context(text), shape).tokens == (*LONG[5:], 1, 2, *LONG[:5])
+    assert propose("sam_recycle", text, n_predicts=3).tokens == tuple(LONG[5:8])
     part, shape = drafter("sam_recycle", text[:-1])
     part.adjacency.learn([LONG[3]], torch.arange(64.0)[None])
     draft = part.propose(context(text[:-1]), shape)
