@@ -29,7 +29,7 @@ const WORDS = {
   vetoed: "vetoed draft token",
 };
 const MAX_GHOSTS = 3;
-const PLAIN = new Set(["draft", "target", "relaxed", "alone", "placed"]); // no box around the text
+const PLAIN = new Set(["draft", "target", "alone", "placed"]); // no box around the text
 
 /** The signs in a word or two, as legends have them. @type {Record<string, string>} */
 const NAMES = {
@@ -46,6 +46,9 @@ const NAMES = {
 
 /** @param {string} name of a sign @returns {string} */
 export const signName = (name) => NAMES[name] ?? name;
+
+/** Whether a sign marks the body of a token alone. @param {string} name */
+export const isBoxed = (name) => !PLAIN.has(name);
 
 /** The name of a sign in words, for labels and legends. @param {string} name */
 export const signText = (name) => WORDS[name] ?? name;
@@ -90,7 +93,8 @@ export function placeChip(run, at, pos, total, whitespace) {
   });
 }
 
-/** The text with a box around its body; white space alone is boxed as marks. @param {string} piece @param {string} text
+/** The text with a box around its body, without the blanks that a line may end with; white space alone is boxed as
+ * marks. @param {string} piece @param {string} text
  * @param {boolean} whitespace */
 function boxed(piece, text, whitespace) {
   const [, lead = "", body = "", tail = ""] = text.match(/^( *)(.*?)(\s*)$/s) ?? [];

@@ -91,22 +91,24 @@ export class LaneHead {
       h("div.lane-title", {}, this.title),
       this.whose,
       h("div.lane-marks", {}, this.badge, this.state),
-      h("div.lane-knobs", {}, this.knobs),
-      this.remarks,
       h(
-        "dl.figures",
+        "div.lane-figures",
         {},
-        this.figures.map((f) =>
-          h(
-            "div",
-            { title: f.title },
-            h("dt", {}, word(f.name, f.anchor, { tabindex }), " ", f.note),
-            h("dd", {}, f.value),
+        h(
+          "dl.figures",
+          {},
+          this.figures.map((f) =>
+            h(
+              "div",
+              { title: f.title },
+              h("dt", {}, word(f.name, f.anchor, { tabindex }), " ", f.note),
+              h("dd", {}, f.value),
+            ),
           ),
         ),
       ),
       this.answer,
-      this.spread,
+      h("div.lane-rest", {}, this.spread, h("div.lane-knobs", {}, this.knobs), this.remarks),
     );
     this.figures[0].value.after(this.ratio);
     this.settings();

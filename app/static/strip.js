@@ -1,7 +1,7 @@
 // @ts-check
 // The strip above the lanes: signs as a legend that filters, switches, and the filters in force.
 
-import { signName, signOf, signText } from "./chips.js";
+import { isBoxed, signName, signOf, signText } from "./chips.js";
 import { h } from "./dom.js";
 import { makeFilter } from "./filters.js";
 import { flagged, flagLegend } from "./flags.js";
@@ -44,7 +44,7 @@ export function mount(element, store) {
   /** @param {string} sign */
   function sample(sign) {
     if (GHOSTS.has(sign)) return h(`span.g.${sign}`, {}, signName(sign));
-    return sign === "correction" || sign === "bonus"
+    return isBoxed(sign)
       ? h(`span.k.${sign}`, {}, h("b", {}, signName(sign)))
       : h(`span.k.${sign}`, {}, signName(sign));
   }

@@ -346,7 +346,7 @@ def test_signs_differ_without_colour(visit, kind):
     shapes = """(e) => { const b = e.querySelector('b') ?? e, s = getComputedStyle(b), k = getComputedStyle(e);
       const before = getComputedStyle(b, '::before').content, after = getComputedStyle(e, '::after').content;
       return [s.boxShadow !== 'none' && !!e.querySelector('b'), k.boxShadow !== 'none', before, after,
-        k.textDecorationLine, k.textDecorationStyle, k.borderBottomStyle].join() }"""
+        ...[s.textDecorationLine, s.textDecorationStyle], k.borderBottomStyle].join() }"""
     signs = f"[...document.querySelectorAll('.legend .k, .legend .g')].map({shapes})"
     page.wait_for_function(
         f"{signs}.length === 7 && new Set({signs}).size === 7"
