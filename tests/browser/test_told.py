@@ -91,6 +91,7 @@ def test_the_wall_clock_says_which_part_of_a_round_is_drafting(visit: Any) -> No
     key = page.locator(".dock .clockkey")
     expect(key).to_be_hidden()
     page.get_by_role("button", name="wall clock").click()
+    expect(key).to_be_visible()
     expect(key).to_have_text("draftingtarget call")
 
 
@@ -99,3 +100,64 @@ def test_the_gallery_names_signs_as_the_stage_does(visit: Any) -> None:
     keys = page.locator(".gallery-key")
     expect(keys).to_have_text(["accepted", "relaxed", "correction", "bonus", "target alone"])
     expect(page.locator('.thumbnail rect[style*="fill: none"]').first).to_be_attached()
+
+
+@pytest.mark.parametrize("case", ["first_look", "all_methods"])
+def test_figures_of_all_lanes_stand_in_line_under_titles_of_one_line_or_two(visit: Any, case: str) -> None:
+    page = visit(f"?trace={case}&v=text")
+    for part in (".lane-marks", ".figures", ".figures > div:nth-child(3)", ".lane-rest"):
+        tops = f"new Set([...document.querySelectorAll('.lane {part}')].map((e) => e.getBoundingClientRect().top)).size"
+        page.wait_for_function(f"{tops} === 1")
+
+
+FLAGS_AWAY = """() => [...document.querySelectorAll('.k.flagged')].filter((chip) => {
+  const words = document.createRange();
+  words.setStart(chip, 0);
+  words.setEndBefore(chip.querySelector('.flags'));
+  const end = [...words.getClientRects()].at(-1), flag = chip.querySelector('.flagmark').getBoundingClientRect();
+  return Math.abs(flag.left - end.right) > 6;
+}).length"""
+STUBS = "[...document.querySelectorAll('.k.relaxed')].filter((chip) => /^ |^$/.test(chip.querySelector('b')?.textContent ?? ''))"
+
+
+def test_a_flag_stands_at_its_word_and_no_sign_marks_the_blank_at_the_end_of_a_line(visit: Any) -> None:
+    page = visit("?trace=all_methods&v=text")
+    page.locator(".k.flagged").first.wait_for()
+    for width in (1440, 1180, 900):
+        page.set_viewport_size({"width": width, "height": 1000})
+        page.wait_for_function(f"({FLAGS_AWAY})() === 0")
+    assert page.locator(".k.relaxed").count() > 0
+    assert page.evaluate(f"{STUBS}.length") == 0
+    line = "(e) => [getComputedStyle(e).textDecorationLine, getComputedStyle(e.querySelector('b')).textDecorationLine]"
+    assert page.locator(".k.relaxed").first.evaluate(line) == ["none", "underline"]
+
+
+def test_nothing_is_painted_over_the_axis_of_the_score(visit: Any) -> None:
+    page = visit("?trace=all_methods&v=score")
+    page.get_by_role("button", name="Open all", exact=True).click()
+    none = page.locator('.score .head[data-band="ar"] .none').last
+    none.wait_for()
+    over = """(e) => {
+      const scroller = e.closest('.scroller'), ruler = document.querySelector('.score .ruler').getBoundingClientRect();
+      scroller.scrollTop += e.getBoundingClientRect().top - ruler.top - 6;
+      const box = e.getBoundingClientRect();
+      return [box.top < ruler.bottom, document.elementsFromPoint(box.left + 4, ruler.top + 10).indexOf(e) >
+        document.elementsFromPoint(box.left + 4, ruler.top + 10).findIndex((one) => one.closest('.ruler'))];
+    }"""
+    assert none.evaluate(over) == [True, True]
+
+
+def test_a_folded_band_tells_its_answer_in_a_place_of_its_own(visit: Any) -> None:
+    page = visit("?trace=all_methods&v=score")
+    bands = page.locator(".score .head.folded")
+    bands.first.wait_for()
+    checked = page.evaluate("[...draftscope.store.runs.values()].map(({ key, end }) => [key, end.checked.right])")
+    assert {right for _, right in checked} == {True, False}
+    for key, right in checked:
+        band = page.locator(f'.score .head[data-band="{key}"]')
+        sign = band.get_by_role("img")
+        expect(sign).to_have_text("✓" if right else "✗")
+        expect(sign).to_have_attribute("aria-label", re.compile(": right$" if right else ": wrong, it is "))
+        expect(sign).to_have_attribute("title", re.compile(": right$" if right else ": wrong, it is "))
+        expect(band.locator(".kind")).not_to_contain_text(re.compile("[✓✗]"))
+    expect(page.locator(".score .corner")).to_contain_text("answer")

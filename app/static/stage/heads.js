@@ -62,10 +62,26 @@ export function buildHead(run, { fold, card, proof }) {
 
 /** @param {Head} item @param {{place: import("./layout.js").Place, name: string, figures: Figures, labels: string[],
  *   words: (import("../words.js").Anchor | null)[], nones: string[], narrow: boolean, width: number, room: number,
- *   focus: boolean, first: boolean}} now `nones`: said in a track without values; `first`: of the open bands */
-export function updateHead(item, { place, name, figures, labels, words, nones, narrow, width, room, focus, first }) {
+ *   focus: boolean, first: boolean, answers: boolean}} now `nones`: said in a track without values; `first`: of the
+ *   open bands; `answers`: some lane's answer was checked */
+export function updateHead(
+  item,
+  { place, name, figures, labels, words, nones, narrow, width, room, focus, first, answers },
+) {
   item.element.classList.toggle("focus", focus);
-  const stamp = JSON.stringify([place.height, place.folded, name, figures, labels, nones, narrow, width, room, first]);
+  const stamp = JSON.stringify([
+    place.height,
+    place.folded,
+    name,
+    figures,
+    labels,
+    nones,
+    narrow,
+    width,
+    room,
+    first,
+    answers,
+  ]);
   if (item.stamp === stamp) return;
   item.stamp = stamp;
   item.element.classList.toggle("folded", place.folded);
@@ -84,11 +100,17 @@ export function updateHead(item, { place, name, figures, labels, words, nones, n
   const [n, ...what] = called.replace("target ", "").split(" ");
   const cut = failed === CUT.stopped && !folded ? `${guarantee}, ${failed}` : failed;
   const said = cut || (folded && silent ? "drafted nothing" : guarantee);
-  item.kind.textContent = folded && answer ? `${answer.sign} ${said}` : said;
+  item.kind.textContent = said;
   item.kind.classList.toggle("loud", failed === CUT.error || Boolean(folded && silent && !failed));
   item.lines.replaceChildren(
     ...(folded
-      ? [item.kind, h("b", { text: String(calls) }), h("b", { text: fmt(tau, 3) }), h("b", { text: speed })]
+      ? [
+          item.kind,
+          ...(answers ? [rightOrWrong(answer)] : []),
+          h("b", { text: String(calls) }),
+          h("b", { text: fmt(tau, 3) }),
+          h("b", { text: speed }),
+        ]
       : [
           h(
             "span",
@@ -137,6 +159,14 @@ export function updateHead(item, { place, name, figures, labels, words, nones, n
           return none ? [label, none] : [label];
         })),
   );
+}
+
+/** Whether the answer is right, in a place of its own: nothing where it was not checked.
+ * @param {Figures["answer"]} answer */
+function rightOrWrong(answer) {
+  if (!answer) return h("span.right");
+  const { sign, words, right } = answer;
+  return h(`span.right${right ? "" : ".wrong"}`, { role: "img", "aria-label": words, title: words }, sign);
 }
 
 /** Of how many runs a speed is told, and how far apart they lie. @param {Figures} figures @returns {string[]} */

@@ -9,7 +9,7 @@ import { autoWidth, keepAnchor, stepWidth } from "./axis.js";
 import { numbersIn } from "./numbertracks.js";
 import { peakTable } from "./peaktable.js";
 import { positionTable } from "./positiontable.js";
-import { contentOf, EMPTY, lookOf, tracksOf } from "./scorecontent.js";
+import { answered, contentOf, EMPTY, lookOf, tracksOf } from "./scorecontent.js";
 import { scoreHeads } from "./scoreheads.js";
 import { listen } from "./scoreinput.js";
 import { scoreLegend } from "./scorelegend.js";
@@ -97,9 +97,9 @@ export function mount(element, store, lab) {
   /** What is shown has changed: runs, their order, their places. */
   function draw() {
     state.narrow = state.room < NARROW;
-    state.headWidth = state.narrow ? 86 : store.options.folded ? 424 : 316;
     const shape = content.places;
     content = gather();
+    state.headWidth = state.narrow ? 86 : store.options.folded ? (answered(content) ? 462 : 424) : 316;
     tools.update(store, tracksOf(store));
     const none = content.count === 0;
     empty.hidden = !none;

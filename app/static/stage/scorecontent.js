@@ -104,6 +104,9 @@ export const lookOf = ({ lanes, tops }, part) => ({
   widest: Math.max(1, ...[...lanes.values()].map((lane) => lane.band.widest)),
 });
 
+/** Whether the answer of some lane was checked. @param {Content} content */
+export const answered = ({ lanes }) => [...lanes.values()].some(({ run }) => run.end?.checked);
+
 /** What a band's head says. @param {Store} store @param {Content} content @param {Lane} lane @param {Place} place */
 export const headOf = (store, { reference, tops }, lane, place) => ({
   name: nameOf(store, lane.run),

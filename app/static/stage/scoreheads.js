@@ -5,7 +5,7 @@ import { h } from "../dom.js";
 import { toggleProof } from "../run/proof.js";
 import { word } from "../words.js";
 import { buildHead, updateHead } from "./heads.js";
-import { headOf } from "./scorecontent.js";
+import { answered, headOf } from "./scorecontent.js";
 
 /**
  * @typedef {object} Frame
@@ -22,11 +22,12 @@ export function scoreHeads(store, act) {
   /** @type {Map<string, import("./heads.js").Head>} */
   const shown = new Map();
 
-  /** @param {boolean} narrow */
-  function drawCorner(narrow) {
+  /** @param {boolean} narrow @param {boolean} answers */
+  function drawCorner(narrow, answers) {
     const { folded } = store.options;
-    if (corner.dataset.kind === `${folded}/${narrow}`) return;
-    corner.dataset.kind = `${folded}/${narrow}`;
+    const kind = `${folded}/${narrow}/${answers}`;
+    if (corner.dataset.kind === kind) return;
+    corner.dataset.kind = kind;
     corner.textContent = narrow ? "position" : "";
     /** @type {[string, import("../words.js").Anchor][]} */
     const names = [
@@ -38,7 +39,10 @@ export function scoreHeads(store, act) {
       corner.replaceChildren(
         h("span.wide"),
         ...(folded
-          ? names.map(([text, anchor]) => h("span", {}, word(text, anchor)))
+          ? [
+              ...(answers ? [h("span.of-answer", { text: "answer" })] : []),
+              ...names.map(([text, anchor]) => h(anchor === "tau" ? "span.each" : "span", {}, word(text, anchor))),
+            ]
           : [h("span.last", { text: "position in the response" })]),
       );
     corner.classList.toggle("folded", folded && !narrow);
@@ -47,7 +51,8 @@ export function scoreHeads(store, act) {
   /** @param {import("./scorecontent.js").Content} content @param {Frame} frame */
   function draw(content, { narrow, width, room }) {
     heads.classList.toggle("narrow", narrow);
-    drawCorner(narrow);
+    const answers = answered(content);
+    drawCorner(narrow, answers);
     for (const [key, item] of shown) {
       if (content.order.includes(key)) continue;
       item.element.remove();
@@ -79,6 +84,7 @@ export function scoreHeads(store, act) {
         width,
         room,
         focus,
+        answers,
         first: place.key === first,
       });
     }
