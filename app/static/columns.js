@@ -1,6 +1,7 @@
 // @ts-check
 // Reading a run by position, round and node; every view resolves selections here.
 
+import { count } from "./dom.js";
 import { whose } from "./run/whose.js";
 
 /**
@@ -97,6 +98,9 @@ export function lockedRun(store) {
 /** The title of a lane's method. @param {Store} store @param {string} key */
 export const titleOf = (store, key) => store.runs.get(key)?.card.title ?? key;
 
+/** What a lane's text was made to begin with. @param {number} forced tokens @param {string} last of them */
+const givenWords = (forced, last) => `given ${forced > 1 ? `${count(forced, "token")} to ` : ""}“${last.trim()}”`;
+
 /** What a run was asked for, by name and in words; what `whose` tells aside. @param {Run} run
  * @returns {Map<string, string>} */
 function settingsOf({ head }) {
@@ -106,11 +110,11 @@ function settingsOf({ head }) {
   /** @type {[string, string | false][]} */
   const told = [
     ["trajectory", typeof trajectory === "number" && `trajectory ${trajectory + 1}`],
-    ["forced", typeof forced === "number" && `given ${forced} tokens`],
+    ["forced", typeof forced === "number" && givenWords(forced, head?.prompt_pieces?.at(-1) ?? "")],
     .../** @type {[string, string][]} */ (
       Object.entries(knobs).map(([name, given]) => [name, `${name} ${value(given)}`])
     ),
-    ["limit", `at most ${limit} tokens`],
+    ["limit", `at most ${(limit ?? 0) + (typeof forced === "number" ? forced : 0)} tokens`], // with the forced ones
   ];
   return new Map(told.flatMap(([name, words]) => (words ? [[name, words]] : [])));
 }

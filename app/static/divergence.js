@@ -230,10 +230,14 @@ function inTwo(name, most) {
  * @param {number} room pixels */
 function bars(store, a, b, { one, two, p, gap, near }, room) {
   const width = Math.max(290, Math.min(420, room));
+  const names = [a, b].map((run) => inTwo(nameOf(store, run), 17));
+  const step = names.some((lines) => lines.length > 1) ? 32 : 24; // two lines of a name take more
+  const under = 18 + 2 * step; // below both bars
+  const height = under + (near ? 26 : 6);
   const figure = s("svg.v-figure", {
-    viewBox: `0 0 ${width} ${near ? 92 : 72}`,
+    viewBox: `0 0 ${width} ${height}`,
     width,
-    height: near ? 92 : 72,
+    height,
     role: "img",
     "aria-label": `Target probability ${prob(p[0])} and ${prob(p[1])}`,
   });
@@ -242,11 +246,10 @@ function bars(store, a, b, { one, two, p, gap, near }, room) {
     { run: a, id: one },
     { run: b, id: two },
   ].forEach(({ run, id }, i) => {
-    const y = 8 + i * 24;
+    const y = 8 + i * step;
     const long = Math.max(1, x(p[i] ?? 0));
-    const lines = inTwo(nameOf(store, run), 17);
-    for (const [n, line] of lines.entries())
-      figure.append(label(112, y + 14 + 6 * (2 * n + 1 - lines.length), line, { "text-anchor": "end" }));
+    for (const [n, line] of names[i].entries())
+      figure.append(label(112, y + 14 + 6 * (2 * n + 1 - names[i].length), line, { "text-anchor": "end" }));
     figure.append(
       s("rect", {
         x: 196,
@@ -263,12 +266,14 @@ function bars(store, a, b, { one, two, p, gap, near }, room) {
     );
     figure.append(label(202 + long, y + 13, p[i] === null ? "not listed" : prob(p[i])));
   });
-  figure.append(label(Math.min(196, width - 200), 66, "target's probability, same prefix", { fill: "var(--ink-3)" }));
+  figure.append(
+    label(Math.min(196, width - 200), under, "target's probability, same prefix", { fill: "var(--ink-3)" }),
+  );
   if (near)
     figure.append(
       label(
         0,
-        86,
+        under + 20,
         `gap ${gap == null ? "not recorded" : `${fmt(gap, 2)} nats`}; a near-tie is ${near} nats or less`,
         {},
       ),

@@ -145,15 +145,19 @@ test("lanes of several files name these where nothing else tells them apart", ()
   assert.deepEqual([one, other], ["a (“Once”)", "b (“Twice”)"]);
 });
 
+/** A lane of one method. */
+const named = (key, more) => {
+  const lane = trace(key, [round()], more);
+  return { ...lane, card: { ...lane.card, title: "Chain" } };
+};
+
+/** The names of lanes of one method. */
+const names = (...given) => {
+  const store = loaded(...given.map((more, i) => named(`lane${i}`, more)));
+  return [...store.runs.values()].map((run) => nameOf(store, run));
+};
+
 test("no two lanes share a name: more settings where two do not do, numbers where none does", () => {
-  const named = (key, more) => {
-    const lane = trace(key, [round()], more);
-    return { ...lane, card: { ...lane.card, title: "Chain" } };
-  };
-  const names = (...given) => {
-    const store = loaded(...given.map((more, i) => named(`lane${i}`, more)));
-    return [...store.runs.values()].map((run) => nameOf(store, run));
-  };
   const knobs = (a, b, c) => ({ knobs: { a, b, c, same: 1 } });
   assert.deepEqual(names(knobs(1, 1, 1), knobs(2, 2, 1), knobs(1, 1, 2)), [
     "Chain (a 1, b 1, c 1)",
@@ -168,5 +172,22 @@ test("no two lanes share a name: more settings where two do not do, numbers wher
     "Chain (seed 1, 2)",
     "Chain (seed 2)",
   ]);
-  assert.deepEqual(names({ extras: { forced: 3 } }, {}), ["Chain (given 3 tokens)", "Chain"]);
+});
+
+test("a lane that goes on from another alone says so: the others keep their names", () => {
+  const own = { prompt: "Once", prompt_ids: [1], prompt_pieces: ["Once"], max_new_tokens: 64 };
+  /** @param {string[]} given */
+  const after = (...given) => ({
+    prompt: `Once${given.join("")}`,
+    prompt_ids: [1, ...given.map((_, i) => 10 + i)],
+    prompt_pieces: ["Once", ...given],
+    max_new_tokens: 64 - given.length,
+    extras: { forced: given.length },
+  });
+  assert.deepEqual(names(own, after(" Then")), ["Chain", "Chain (given “Then”)"]);
+  assert.deepEqual(names(own, after(" a", " Then"), after(" Then")), [
+    "Chain",
+    "Chain (given 2 tokens to “Then”)",
+    "Chain (given “Then”)",
+  ]);
 });

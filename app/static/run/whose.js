@@ -2,6 +2,7 @@
 // What tells lanes apart besides their methods and knobs: prompt, target, sampling, seed, else the file; only where
 // these differ among the lanes on the stage.
 
+import { forcedOf } from "../run.js";
 import { firstWords } from "./choice.js";
 
 /**
@@ -20,6 +21,14 @@ const sampling = ({ sampling: { temperature, top_p, top_k } }) =>
   ]
     .filter(Boolean)
     .join(", ");
+
+/** What a run was asked: of one with a forced beginning the prompt that stood before it, as another run has it.
+ * @param {Head} head @param {readonly Head[]} heads */
+function askedOf(head, heads) {
+  if (!forcedOf({ head })) return head.prompt;
+  const whole = heads.filter((one) => !forcedOf({ head: one }) && head.prompt.startsWith(one.prompt));
+  return whole.map(({ prompt }) => prompt).sort((a, b) => b.length - a.length)[0] ?? head.prompt;
+}
 
 /** @param {Head} head */
 const target = ({ models }) =>
@@ -52,13 +61,8 @@ export function whose(runs, run) {
   /** @param {(head: Head) => unknown} read */
   const differ = (read) => new Set(heads.map(read)).size > 1;
   const told = [];
-  if (differ((one) => one.prompt))
-    told.push(
-      quoted(
-        head.prompt,
-        heads.map((one) => one.prompt),
-      ),
-    );
+  const asked = heads.map((one) => askedOf(one, heads));
+  if (new Set(asked).size > 1) told.push(quoted(askedOf(head, heads), asked));
   if (differ(target)) told.push(`target ${target(head)}`);
   if (differ(sampling)) told.push(sampling(head));
   const drawn = heads.some((one) => Number(one.sampling.temperature ?? 0) > 0);
