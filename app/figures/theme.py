@@ -15,9 +15,9 @@ COLOURS = {  # the light values of app/static/tokens.css, which a test compares
     "line-2": "#cfcfc8",
     "panel": "#ffffff",
     "draft": "#1467a8",
-    "draft-2": "#7fb0d8",
+    "draft-2": "#5893c4",
     "target": "#a84d08",
-    "target-2": "#e5a468",
+    "target-2": "#c87a2e",
     "judge": "#6a4aa8",
     "neutral": "#8b9099",
 }

@@ -161,3 +161,24 @@ def test_a_folded_band_tells_its_answer_in_a_place_of_its_own(visit: Any) -> Non
         expect(sign).to_have_attribute("title", re.compile(": right$" if right else ": wrong, it is "))
         expect(band.locator(".kind")).not_to_contain_text(re.compile("[✓✗]"))
     expect(page.locator(".score .corner")).to_contain_text("answer")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_word_in_the_bar_of_the_draw_can_be_read(visit: Any, theme: str) -> None:
+    page = visit("?trace=first_look&v=text", color_scheme=theme)
+    page.evaluate("draftscope.store.setCursor({ run: 'sd', round: 0, node: 0 })")
+    page.evaluate("draftscope.store.setCursor({ run: 'sd', pos: 2 })")
+    word = page.locator(".v-inspector svg text", has_text=re.compile("^accept$"))
+    word.wait_for()
+    colours = word.evaluate(
+        "(e) => [e, e.ownerSVGElement.querySelector('rect')].map((one) => getComputedStyle(one).fill)"
+    )
+    dark, light = sorted(luminance(colour) for colour in colours)
+    assert (light + 0.05) / (dark + 0.05) >= 4.5, colours
+
+
+def luminance(colour: str) -> float:
+    """WCAG's relative luminance of "rgb(r, g, b)"."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    r, g, b = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b

@@ -38,7 +38,7 @@ export function chanceStrip(node, width) {
   const x = linear(0, 1, 6, width - 6);
   const draw = node.u == null ? null : x(node.u);
   figure.append(
-    s("rect", { x: x(0), y: 10, width: Math.max(0, x(keep) - x(0)), height: 12, fill: "var(--draft-2)" }),
+    s("rect", { x: x(0), y: 10, width: Math.max(0, x(keep) - x(0)), height: 12, fill: "var(--draft)" }),
     s("rect", {
       x: x(keep),
       y: 10,

@@ -163,9 +163,7 @@ export function paintSpan(ctx, kind, x, y, w, px, ink) {
  * @param {number} w @param {import("../types/pen.js").Ink} ink */
 export function paintOverhang(ctx, x, y, w, ink) {
   ctx.fillStyle = ink("--draft-2");
-  ctx.globalAlpha = 0.45;
-  ctx.fillRect(x, y, w, 2);
-  ctx.globalAlpha = 1;
+  ctx.fillRect(x, y, w, 1.5);
 }
 
 /** @param {Pen} ctx @param {View} view */
