@@ -20,7 +20,7 @@ const COMMANDS = [
 ];
 /** @param {Interval | null | undefined} value */
 const interval = (value) =>
-  !value ? "–" : value.low == null ? fmt(value.mean) : `${fmt(value.mean)} [${fmt(value.low)}, ${fmt(value.high)}]`;
+  !value ? "–" : value.low == null ? fmt(value.mean) : `${fmt(value.mean)} (${fmt(value.low)} to ${fmt(value.high)})`;
 /** @template T @param {readonly T[]} items */
 const unique = (items) => [...new Set(items)];
 

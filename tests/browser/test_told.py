@@ -31,6 +31,11 @@ def test_an_overlap_is_told_of_as_many_choices_as_were_recorded(visit: Any) -> N
     page.get_by_role("button", name="Highest values", exact=True).click()
     row = page.locator(".peaks tbody tr", has=page.get_by_role("rowheader", name="Speculative decoding", exact=True))
     expect(row).to_contain_text("4 of 4 at 0")
+    page.wait_for_function("""() => {
+        const cell = [...document.querySelectorAll('.peaks td')].find((one) => one.textContent.startsWith('4 of 4'));
+        const after = [...cell.querySelectorAll('button')].map((one) => getComputedStyle(one, '::after').content);
+        return after.length > 1 && after.every((said, i) => said === (i < after.length - 1 ? '","' : 'none'));
+    }""")  # the table is drawn anew as runs are
     expect(page.locator('.score .head[data-band="sd"] .labels')).to_contain_text("overlap@4")
 
 
@@ -182,3 +187,9 @@ def luminance(colour: str) -> float:
     parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
     r, g, b = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def test_what_makes_a_tree_large_names_its_method(visit: Any) -> None:
+    page = visit("?trace=first_look&v=trees")
+    grow = page.locator("[data-tree=sd]").get_by_role("button", name="Maximise the tree of Speculative decoding")
+    expect(grow).to_have_text("Maximise")

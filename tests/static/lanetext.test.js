@@ -12,8 +12,8 @@ test("a lane tells its knobs, and which of them was calibrated and is set by han
   const knob = { advanced: false, calibrated: "python -m engine calibrate", name: "tau_entropy", default: 1.347 };
   const easd = card("easd", { knobs: [knob, { ...knob, name: "gamma", calibrated: "", default: 5 }] });
   const told = (knobs) => knobText({ card: easd, head: head("easd", { knobs }) });
-  assert.equal(told({ tau_entropy: 0.15, gamma: 4 }), "tau entropy 0.15 (by hand; calibrated: 1.347) · gamma 4");
-  assert.equal(told({ tau_entropy: 1.347 }), "tau entropy 1.347");
+  assert.equal(told({ tau_entropy: 0.15, gamma: 4 }), "tau_entropy 0.15 (by hand; calibrated: 1.347) · gamma 4");
+  assert.equal(told({ tau_entropy: 1.347 }), "tau_entropy 1.347");
 });
 
 test("a lane names every knob that was set by hand first, a few of the others, and what each is about", () => {
@@ -39,6 +39,6 @@ test("a lane tells its knobs with their units, and switches as on or off", () =>
   const knobs = [knob("k_min", "tokens"), knob("tau_base", "nats"), knob("adapt_k", ""), knob("tau_overlap", "share")];
   const run = { card: card("cm_asd", { knobs }), head: head("cm_asd", {}) };
   const told = (given) => knobText({ ...run, head: { ...run.head, knobs: given } });
-  assert.equal(told({ k_min: 1, tau_base: 0.1, adapt_k: true }), "k min 1 token · tau base 0.1 nats · adapt k on");
-  assert.equal(told({ k_min: 2, adapt_k: false, tau_overlap: 0.8 }), "k min 2 tokens · adapt k off · tau overlap 0.8");
+  assert.equal(told({ k_min: 1, tau_base: 0.1, adapt_k: true }), "k_min 1 token · tau_base 0.1 nats · adapt_k on");
+  assert.equal(told({ k_min: 2, adapt_k: false, tau_overlap: 0.8 }), "k_min 2 tokens · adapt_k off · tau_overlap 0.8");
 });

@@ -114,7 +114,7 @@ export function peakTable(store, order) {
       "td",
       {},
       `${signal.say(peak.value, run)} at `,
-      ...places.flatMap((place, i) => (i ? [", ", place] : [place])),
+      ...places.flatMap((place, i) => (i ? [" ", place] : [place])), // the comma is the style's
       more > 0 ? ` and ${more} more` : "",
     );
   }

@@ -225,6 +225,7 @@ export function mount(element, store, lab) {
     card.name.textContent = nameOf(store, run);
     card.element.classList.toggle("focus", at.run === run.key);
     card.grow.hidden = Boolean(why);
+    card.grow.setAttribute("aria-label", `Maximise the tree of ${nameOf(store, run)}`);
     card.box.setAttribute("role", why ? "group" : "tree");
     card.box.setAttribute("aria-label", `Draft of ${nameOf(store, run)}`);
     const { inside } = store.time;
