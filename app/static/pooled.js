@@ -13,7 +13,9 @@ import { csv } from "./save.js";
  * @typedef {import("./types/measured.js").Pooled} Pooled
  * @typedef {import("./types/measured.js").PoolSection} Section
  * @typedef {import("./types/measured.js").Served} Served
- * @typedef {{found: Pooled | null, own: boolean, task: string, label: string, files: Map<string, File>}} State
+ * @typedef {{found: Pooled, pool: string, wide: number, nodes: HTMLElement[]}} Drawn what is on show, and of what
+ * @typedef {{found: Pooled | null, own: boolean, task: string, label: string, files: Map<string, File>,
+ *   drawn: Drawn | null}} State
  */
 
 const ENDINGS = /\.jsonl(\.gz)?$/;
@@ -21,7 +23,7 @@ const INDEX = "index.parquet";
 const FILES = /(\.(jsonl|json|txt|log|prom|sse)(\.gz)?|\.parquet)$/;
 const REPORTS = "Reports: answers, /metrics or logs of vLLM, SGLang and llama.cpp, exports of AIPerf";
 /** Kept while the page is open. @type {State} */
-const kept = { found: null, own: false, task: "", label: "", files: new Map() };
+const kept = { found: null, own: false, task: "", label: "", files: new Map(), drawn: null };
 
 /** @param {HTMLElement} body @param {import("./types/store.js").Store} store
  * @param {import("./types/lab.js").Lab} lab */
@@ -59,8 +61,13 @@ export function drawPooled(body, store, lab) {
     back.hidden = !state.own;
     const [task, ...label] = store.options.pool.split("~");
     Object.assign(state, { task, label: label.join("~") });
-    if (state.found)
-      room.replaceChildren(...sectionOf(state, state.found, choose), ...named(state, state.found, store, lab));
+    if (!state.found) return;
+    const now = { found: state.found, pool: store.options.pool, wide: body.clientWidth };
+    if (!stands(state.drawn, now)) {
+      const nodes = [...sectionOf(state, state.found, choose), ...named(state, state.found, store, lab)];
+      state.drawn = { ...now, nodes };
+    }
+    room.replaceChildren(...(state.drawn?.nodes ?? []));
   };
   /** @param {string} task @param {string} label */
   const choose = (task, label) => {
@@ -126,6 +133,14 @@ export function drawPooled(body, store, lab) {
   if (state.found) draw();
   else recorded();
 }
+
+/** Whether what was drawn can be shown again as it is: of the same, as wide, and no figure has gone since.
+ * @param {Drawn | null} drawn @param {Omit<Drawn, "nodes">} now */
+const stands = (drawn, now) =>
+  drawn?.found === now.found &&
+  drawn.pool === now.pool &&
+  drawn.wide === now.wide &&
+  drawn.nodes.every((node) => [...node.querySelectorAll(".plot")].every((spot) => spot.querySelector(".main-svg")));
 
 /** Everything below the buttons. @param {State} state @param {Pooled} found
  * @param {(task: string, label: string) => void} turn */

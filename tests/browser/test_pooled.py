@@ -71,6 +71,22 @@ def test_recorded_runs_are_drawn_and_told(opened: Any) -> None:
     expect(page.locator(".pooled")).not_to_contain_text(re.compile("NaN|undefined"))
 
 
+@pytest.mark.parametrize(("meanwhile", "again"), [("", True), ("document.body.classList.toggle('dark')", False)])
+def test_who_comes_back_finds_the_figures_as_they_stood(opened: Any, meanwhile: str, again: bool) -> None:
+    page = opened()
+    page.wait_for_function("document.querySelectorAll('.plot .main-svg').length >= 8")
+    expect(page.locator(".plotted [role=status]")).to_have_count(0)
+    page.evaluate("document.querySelector('.pooled .plot').dataset.first = 'yes'")
+    page.get_by_role("link", name="Compare").click()
+    expect(page.locator(".pooled")).to_have_count(0)
+    page.evaluate(meanwhile)
+    page.get_by_role("link", name="Many runs").click()
+    page.wait_for_function("document.querySelectorAll('.plot .main-svg').length >= 8")
+    expect(page.locator("[data-first]")).to_have_count(int(again))
+    page.get_by_label("Prompts", exact=True).select_option(index=1)
+    expect(page.locator("[data-first]")).to_have_count(0)  # what is chosen is drawn
+
+
 def test_task_and_method_are_chosen_by_keyboard(opened: Any) -> None:
     page = opened()
     page.get_by_label("Prompts", exact=True).select_option("code")
