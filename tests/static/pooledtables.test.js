@@ -35,3 +35,9 @@ test("runs that nobody marked, or that an older program pooled, have no table of
   for (const quality of [undefined, { response_tokens: span(4, 3, 5) }])
     assert.ok(!tablesOf(section(row("AR", quality)), "").some((table) => table.name === "Quality"));
 });
+
+test("no two columns of a table have the same name", () => {
+  const step = { method: "+A", tau: 2, calls: 4, calls_saved: 0, tokens: 9, tokens_saved: 0, speedup: null };
+  for (const { name, columns } of tablesOf({ ...section(row("AR")), ablation: [step] }, ""))
+    assert.equal(new Set(columns).size, columns.length, name);
+});
