@@ -55,10 +55,10 @@ function moves(store, lab) {
     ",": () => lab.ui.emit("step", -1),
     ">": () => lab.ui.emit("event", 1),
     "<": () => lab.ui.emit("event", -1),
-    r: () => next(store, "rejected"),
-    v: () => next(store, "vetoed"),
-    i: () => important(store),
-    d: () => divergence(store),
+    r: () => next(store, "rejected") || lab.ui.notify("No draft token was rejected in this lane."),
+    v: () => next(store, "vetoed") || lab.ui.notify("No draft token was vetoed in this lane."),
+    i: () => important(store) || lab.ui.notify("No token of this lane is flagged as important."),
+    d: () => divergence(store) || lab.ui.notify("No lane parts from the reference."),
     s: () => followSource(store, lab),
     n: () => lab.ui.open("notes"),
     g: () => store.setOption("ghosts", !store.options.ghosts),
@@ -85,7 +85,7 @@ const zooms = ({ ui }) => {
 const here = (store) => store.cursor ?? { run: store.run()?.key ?? "", pos: -1, round: -1, node: null };
 
 /** Select, and let time run on to the place if it is not shown yet. @param {Store} store
- * @param {Place & {run: string}} place */
+ * @param {Place & {run: string}} place @returns {true} */
 function select(store, place) {
   store.setHover(null);
   store.setCursor(place);
@@ -93,6 +93,7 @@ function select(store, place) {
   const last = store.cursor?.round ?? -1;
   if (run && last >= store.visibleRounds(run))
     store.setTime({ at: store.time.mode === "clock" ? run.sums.clock[last + 1] : last + 1, playing: false });
+  return true;
 }
 
 /** @param {Store} store @param {number} by */
@@ -121,34 +122,40 @@ function round(store, by) {
 }
 
 /** The next round of this lane, after the cursor's, that ended so; the cursor goes to the candidate itself.
- * @param {Store} store @param {NodeState} state */
+ * @param {Store} store @param {NodeState} state @returns {boolean} whether there is one */
 function next(store, state) {
   const at = here(store);
   const run = store.runs.get(at.run);
-  if (!run) return;
+  if (!run) return true;
   const order = [...run.rounds.slice((at.round ?? -1) + 1), ...run.rounds.slice(0, (at.round ?? -1) + 1)];
   for (const item of order) {
     const node = rejectedNode(item);
     if (node !== null && item.nodes[node].state === state)
       return select(store, { run: at.run, round: item.index, node });
   }
+  return false;
 }
 
-/** The next position of this lane with a flag that says important. @param {Store} store */
+/** The next position of this lane with a flag that says important. @param {Store} store
+ * @returns {boolean} whether there is one */
 function important(store) {
   const at = here(store);
   const run = store.runs.get(at.run);
-  const count = run?.tokens.length ?? 0;
+  if (!run) return true;
+  const count = run.tokens.length;
   for (let step = 1; step <= count; step++) {
     const pos = ((at.pos ?? -1) + step + count) % count;
-    if (run && flagsAt(run, pos).some((/** @type {{important: boolean}} */ flag) => flag.important))
+    if (flagsAt(run, pos).some((/** @type {{important: boolean}} */ flag) => flag.important))
       return select(store, { run: at.run, pos });
   }
+  return false;
 }
 
 /** The place where this lane first differs from the reference; from there on, to the next lane that differs.
- * @param {Store} store */
+ * @param {Store} store @returns {boolean} whether there is one */
 function divergence(store) {
+  if (!store.lanes.length) return true;
+  let found = false;
   const reference = store.lanes.find((key) => store.runs.get(key)?.card.guarantee === "reference") ?? store.lanes[0];
   const length = (/** @type {string} */ key) => store.runs.get(key)?.tokens.length ?? 0;
   const others = store.lanes.filter((key) => key !== reference);
@@ -159,6 +166,9 @@ function divergence(store) {
     const at = store.divergence(reference, key);
     const pos = Math.max(0, at - forced);
     const stands = store.cursor?.run === key && store.cursor.pos === pos;
-    if (at < Math.min(length(key) + forced, length(reference)) && !stands) return select(store, { run: key, pos });
+    if (at >= Math.min(length(key) + forced, length(reference))) continue;
+    if (!stands) return select(store, { run: key, pos });
+    found = true;
   }
+  return found;
 }

@@ -19,6 +19,7 @@ export function createUi(spot) {
     emit,
     figures: new Map(),
     notify(text) {
+      if (spot()?.lastElementChild?.firstElementChild?.textContent === text) return; // it stands there
       const notice = h("p.notice", {}, h("span", {}, text));
       notice.append(h("button.plain", { "aria-label": "Dismiss", onclick: () => notice.remove() }, icon("close")));
       spot()?.append(notice);

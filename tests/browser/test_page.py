@@ -279,6 +279,21 @@ def test_keyboard_only(visit):
     wait(page, "s.options.ghosts")
 
 
+def test_a_key_that_finds_nothing_says_so_once(visit):
+    page = visit()
+    page.evaluate(f"{S}.setCursor({{run: 'plain', pos: 0}})")
+    for key, says in (("v", "vetoed in this lane"), ("r", "rejected in this lane"), ("i", "flagged as important")):
+        page.keyboard.press(key)
+        page.keyboard.press(key)
+        expect(page.locator(".notice", has_text=says)).to_have_count(1)
+    page.evaluate(f"{S}.setCursor({{run: 'wary', pos: 0}})")
+    page.get_by_role("button", name="Dismiss").first.click()
+    for key in ("v", "d", "d", "d"):
+        page.keyboard.press(key)
+    expect(page.locator(".notice")).to_have_count(2)
+    assert state(page, "s.cursor.run") is not None
+
+
 def test_mistakes_are_told_and_nothing_typed_is_lost(visit):
     page = visit()
     unfold(page)
