@@ -294,6 +294,20 @@ def test_a_key_that_finds_nothing_says_so_once(visit):
     assert state(page, "s.cursor.run") is not None
 
 
+def test_nothing_is_cut_in_the_run_bar_and_the_foot(visit_cases):
+    page = visit_cases()
+    cut = """(select) => {
+      const [pen, style] = [document.createElement('canvas').getContext('2d'), getComputedStyle(select)];
+      pen.font = style.font;
+      const room = select.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+      return [...select.options].map((one) => one.text).filter((text) => pen.measureText(text).width > room);
+    }"""
+    assert page.get_by_label("Case", exact=True).evaluate(cut) == []
+    foot = page.get_by_label("Gradio footer navigation")
+    expect(foot).to_contain_text("Use via API")
+    assert not foot.inner_text().rstrip().endswith("·")
+
+
 def test_mistakes_are_told_and_nothing_typed_is_lost(visit):
     page = visit()
     unfold(page)
