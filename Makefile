@@ -80,6 +80,7 @@ check: setup-dev check-page
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+	$(PY) -m tests.apidocs check
 
 format: setup-dev format-page
 	$(VENV)/bin/ruff check --fix .

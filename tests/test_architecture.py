@@ -136,6 +136,7 @@ def test_no_machine_is_named() -> None:
     assert not found
 
 
+@pytest.mark.installed
 def test_a_space_runs_its_file_by_path_and_finds_the_standard_library() -> None:
     """Beside a file that is run by path its neighbours come first: none may have the name of a standard module."""
     entry = ROOT / "app" / "space.py"

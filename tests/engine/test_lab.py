@@ -499,6 +499,7 @@ def test_a_method_that_lives_on_serves_one_run_at_a_time(toy: Lab, ends: str) ->
     assert [Trace(one).token_ids for one in kept] == [alone, alone], "one after the other"
 
 
+@pytest.mark.installed
 def test_an_abandoned_run_says_nothing_when_the_interpreter_ends() -> None:
     code = "from tests.engine.toy import toy_lab; lab = toy_lab(); events = lab.stream('sd', 'abc'); next(events); "
     done = subprocess.run([sys.executable, "-c", code + "next(events)"], capture_output=True, text=True, check=True)

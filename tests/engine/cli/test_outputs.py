@@ -150,6 +150,7 @@ def test_a_pipe_that_is_closed_is_no_error() -> None:
     assert (found.stdout, found.stderr) == ("141\n", "")
 
 
+@pytest.mark.installed
 def test_letters_that_the_terminal_lacks_are_written_as_escapes(pair: list[str]) -> None:
     found = shell(f"$ENGINE run ar '\u2192' {' '.join(pair)} --max-new-tokens 2", PYTHONIOENCODING="ascii")
     assert found.returncode == 0, found.stderr

@@ -364,7 +364,7 @@ def a_hub(folder: Path, sent: list[tuple[str, str]]) -> Iterator[str]:
             """Nothing."""
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
     finally:
