@@ -11,6 +11,7 @@ from typing import Any
 from engine.cli.options import load_lab
 from engine.config import Sampling
 from engine.errors import ConfigError
+from engine.files.held import hold
 from engine.judge.client import Endpoint
 from engine.judge.continuation import DraftView
 from engine.judge.equivalence import parse
@@ -49,15 +50,16 @@ def mine_handle(args: argparse.Namespace) -> int:
     judge = _judge(args, lab) if args.score else None
     searches = _searches(args, lab, found)  # checks what was asked for, so that no file is begun in vain
     finish = scorer(judge, {"target": lab.target, **lab.models}) if judge else None
-    file = MinedFile(out, _head(args, lab) | ({"judge": about(judge)} if judge else {}), args.shard)
-    share = [prompt for number, prompt in enumerate(found) if args.shard.takes(number)]
-    events = mine(share, searches, file, args.minutes and args.minutes * 60, finish)
-    try:
-        for event in events:
-            _tell(event, args.json)
-    finally:
-        events.close()
-    missing = file.gather([prompt.id for prompt in found])
+    with hold(args.shard.own(out)):
+        file = MinedFile(out, _head(args, lab) | ({"judge": about(judge)} if judge else {}), args.shard)
+        share = [prompt for number, prompt in enumerate(found) if args.shard.takes(number)]
+        events = mine(share, searches, file, args.minutes and args.minutes * 60, finish)
+        try:
+            for event in events:
+                _tell(event, args.json)
+        finally:
+            events.close()
+        missing = file.gather([prompt.id for prompt in found])
     if not args.json:
         rest = "" if args.shard.alone or not missing else f"; {missing} of {len(found)} prompts are others'"
         print(f"mined file: {file.path if rest else out}{rest}")

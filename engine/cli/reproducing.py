@@ -17,6 +17,7 @@ from engine.cli.compare import run_all
 from engine.cli.options import Prompt
 from engine.cli.specs import contents, parse_method
 from engine.errors import ConfigError
+from engine.files.held import hold
 from engine.files.shards import MAIN, Shard, parts
 from engine.files.written import naming, write
 from engine.lab import Lab
@@ -67,9 +68,10 @@ class Store:
         """Open, or create.
 
         Raises:
-            ConfigError: a damaged file.
+            ConfigError: a damaged file, or one that another process appends to.
         """
         self.whole, self.path, self.rows = path, shard.own(path), dict[Name, Row]()
+        self._held = hold(self.path)
         if cut_in_head(self.path, HEAD):
             write(self.path, (json.dumps({"settings": settings}) + "\n").encode())
         mend(self.path)

@@ -30,6 +30,7 @@ from engine.cli.sheets import add_show
 from engine.cli.specs import checked, once, split
 from engine.config import TRAJECTORY_TEMPERATURE, TRAJECTORY_TOKENS, Sampling
 from engine.errors import ConfigError
+from engine.files.held import hold
 from engine.methods import get_card
 from engine.tasks import FAMILIES
 from engine.tasks.marking import OWN, Marking, marking
@@ -193,14 +194,15 @@ def series(args: argparse.Namespace) -> int:
     _check(plan)
     _warn(plan, [problem.prompt for problem in plan.tasks()])
     args.file = args.out or Path("build") / f"{args.name}.jsonl"
-    rows = Rows(args.file, plan.settings(lab), args.shard)
-    problems = plan.tasks()
-    sets = [(contender.label, problem.key) for problem in problems for contender in plan.contenders]
-    mine = sum(args.shard.takes(number) for number in range(len(problems))) * len(plan.contenders)
-    total = mine - len({(r["method"], r["problem"]) for r in rows.rows})
-    for _ in track(run_series(lab, plan, rows, args.minutes), "sets", total=total, quiet=args.json):
-        pass
-    missing = rows.gather(sets)
+    with hold(args.shard.own(args.file)):
+        rows = Rows(args.file, plan.settings(lab), args.shard)
+        problems = plan.tasks()
+        sets = [(contender.label, problem.key) for problem in problems for contender in plan.contenders]
+        mine = sum(args.shard.takes(number) for number in range(len(problems))) * len(plan.contenders)
+        total = mine - len({(r["method"], r["problem"]) for r in rows.rows})
+        for _ in track(run_series(lab, plan, rows, args.minutes), "sets", total=total, quiet=args.json):
+            pass
+        missing = rows.gather(sets)
     if missing and not args.shard.alone:
         print(f"{len(sets) - missing} of {len(sets)} sets are done; the rest is others'.", file=sys.stderr)
         return 0

@@ -10,7 +10,10 @@ import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 from weakref import finalize
+
+from engine.errors import ConfigError
 
 if sys.platform == "win32":
     import msvcrt
@@ -26,7 +29,7 @@ class Taken(Exception):
 
 
 class Held:
-    """A file that this process holds until the object is let go; it is then removed.
+    """A file that this process holds until the object is let go, or left as a context; it is then removed.
 
     On a file system without locks nothing is held, and nobody refused.
     """
@@ -42,6 +45,28 @@ class Held:
         os.lseek(file, 0, os.SEEK_SET)
         os.write(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         self._end = finalize(self, _let_go, file, path, os.getpid())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+
+def hold(path: Path) -> Held:
+    """Keep others from appending to a file while the result is kept: by a file beside it, whose folder is made.
+
+    Raises:
+        ConfigError: another process appends to it. OSError: nothing can be put there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return Held(path.with_name(f"{path.name}.lock"))
+    except Taken as other:
+        raise ConfigError(
+            f"{path} is being written by {other}, which runs the same command: let it end, or stop it. "
+            "Processes that share the work have --shard I/N with different I."
+        ) from None
 
 
 def _open(path: Path) -> int:

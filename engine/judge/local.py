@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.config import Sampling
 from engine.errors import ConfigError
+from engine.files.held import hold
 from engine.judge.continuation import DraftView, LocalTarget
 from engine.judge.criterion import Criterion
 from engine.judge.equivalence import parse
@@ -71,30 +72,31 @@ def local_mine(
         del head["split"]  # files without it were mined there
     if settings.equivalence == "answer":
         del head["equivalence"]  # files without it were mined so
-    file = MinedFile(path, head | ({"judge": about(judge)} if judge else {}))
-    vocab = min(model.vocab for model in models.values())
-    ready = prompts(list(found), models["target"].tokenizer, settings.chat)
-    search = local_search(
-        models["target"],
-        models["draft"],
-        ready,
-        criterion,
-        settings.limit,
-        vocab=vocab,
-        chooser=Chooser(Sampling(settings.temperature, settings.top_k, settings.top_p), settings.seed),
-        naive=settings.naive,
-        most=settings.most,
-    )
-    events = mine(ready, [search], file, finish=scorer(judge, models) if judge else None)
-    try:
-        while True:
-            with lock:
-                event = next(events, None)
-            if event is None:
-                return
-            yield event
-    finally:
-        events.close()
+    with hold(path):
+        file = MinedFile(path, head | ({"judge": about(judge)} if judge else {}))
+        vocab = min(model.vocab for model in models.values())
+        ready = prompts(list(found), models["target"].tokenizer, settings.chat)
+        search = local_search(
+            models["target"],
+            models["draft"],
+            ready,
+            criterion,
+            settings.limit,
+            vocab=vocab,
+            chooser=Chooser(Sampling(settings.temperature, settings.top_k, settings.top_p), settings.seed),
+            naive=settings.naive,
+            most=settings.most,
+        )
+        events = mine(ready, [search], file, finish=scorer(judge, models) if judge else None)
+        try:
+            while True:
+                with lock:
+                    event = next(events, None)
+                if event is None:
+                    return
+                yield event
+        finally:
+            events.close()
 
 
 def local_search(

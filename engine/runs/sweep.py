@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError, shown
-from engine.files.held import Held, Taken
+from engine.files.held import hold
 from engine.files.shards import Shard
 from engine.files.written import naming, writable, write_once
 from engine.tasks.rows import mend, placed_lines
@@ -69,13 +69,7 @@ class Sweep(Kept):
         self._sound = dict[Path, int]()  # bytes at the beginning of files whose lines have been looked at
         folder.mkdir(parents=True, exist_ok=True)
         _agree(folder, json.loads(json.dumps(settings)))
-        try:
-            self._held = Held(self._own.with_suffix(".lock"))
-        except Taken as other:
-            raise ConfigError(
-                f"{self._own} is being written by {other}, which runs the same command: let it end, or stop it. "
-                "Processes that share a folder have --shard I/N with different I."
-            ) from None
+        self._held = hold(self._own)
         if writable(self._own).exists():
             mend(self._own)
 

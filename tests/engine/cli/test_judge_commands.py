@@ -9,6 +9,7 @@ import pytest
 
 from engine.cli import main
 from engine.errors import ConfigError
+from engine.files.held import hold
 from engine.judge.classifier import Settings, area_of
 from engine.judge.problems import limit_of
 from engine.judge.store import read_mined
@@ -50,6 +51,11 @@ def test_from_a_task_to_results(
     head, prompts = read_mined(mined)
     assert head["task"] == "arithmetic" and len(prompts) == 12 and sum(len(p.labels) for p in prompts) > 12
     assert mine(pair, mined, "--items", "12", "--seed", "1") == 2 and "other settings" in capsys.readouterr().err
+    with hold(mined):
+        assert mine(pair, mined, "--items", "12") == 2
+        assert "mined.jsonl is being written by process" in capsys.readouterr().err
+        with pytest.raises(ConfigError, match=r"mined\.jsonl is being written"):
+            next(Lab.load(target=pair[1], draft=pair[3], device="cpu").mine("arithmetic", [], mined))
 
     mixed(mined)
     judge = tmp_path / "judge"

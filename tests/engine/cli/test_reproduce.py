@@ -102,6 +102,9 @@ def test_a_damaged_store_is_refused(tmp_path: Path) -> None:
     store.add(("arithmetic", 0, 0, "sd"), {"tokens": 3})
     with path.open("a") as file:
         file.write('{"task": "arith')
+    with pytest.raises(ConfigError, match=r"runs\.jsonl is being written by process"):
+        Store(path, {"seed": 0})
+    del store
     assert Store(path, {"seed": 0}).rows == {("arithmetic", 0, 0, "sd"): {"tokens": 3}}
     path.write_text('{"settings": {}}\n[1]\n')
     with pytest.raises(ConfigError, match="line 2 is no run"):

@@ -17,6 +17,7 @@ import pytest
 
 from engine.cli import compare, main
 from engine.cli.options import add_prompts, prompts
+from engine.files.held import hold
 from engine.files.places import ROOT
 from engine.runs import sweep
 from engine.trace.store import Trace
@@ -295,6 +296,8 @@ def test_bench_and_trajectories_take_files(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     models = [*pair, "--threads", "1", "--prompts", str(file), *SHORT, "--json"]
+    with hold(Path("build/compare.jsonl")):
+        assert main(["trajectories", "compare", "--methods", "pld", "--n", "2", *models]) == 2
     series = tell("trajectories", "compare", "--methods", "pld", "--n", "2", *models)
     assert series["settings"]["family"] == "own prompts" and series["accuracy"] == {}
     bench = tell("bench", "--methods", "sd", "--no-transformers", "--no-lookups", "--repetitions", "1", *models)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.errors import ConfigError
 from engine.files import held
-from engine.files.held import Held, Taken
+from engine.files.held import Held, Taken, hold
 
 HOLD = "import sys, time; from pathlib import Path; from engine.files.held import Held; one = Held(Path(sys.argv[1])); "
 
@@ -25,6 +26,18 @@ def test_one_object_holds_it_and_lets_go(tmp_path: Path) -> None:
     Held(path)
     del other
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_appended_to_is_one_s_until_it_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "rows.jsonl"
+    with hold(path) as kept:
+        with pytest.raises(ConfigError, match=rf"rows.jsonl is being written by process {os.getpid()} .*--shard I/N"):
+            hold(path)
+        with hold(path.with_name("rows.0-of-2.jsonl")):
+            pass
+    with hold(path):
+        assert kept and path.with_name("rows.jsonl.lock").exists()
+    assert not list(path.parent.iterdir())
 
 
 @pytest.mark.parametrize("killed", [False, True])
