@@ -16,6 +16,7 @@ from engine.lab import Lab
 from engine.runs import costs as measuring
 from engine.runs.pair import Pair
 from engine.runs.running import prepare
+from engine.trace.events import Round
 from tests.engine.drafters.test_tree_distributions import toy_with_heads
 from tests.engine.toy import joint_distribution, toy_lab
 
@@ -162,7 +163,8 @@ def test_drafts_are_timed_where_their_length_is_asked_for_not_where_they_are_cop
     copied = lab.run("mixed", prompt, max_new_tokens=40, gamma=7, **knobs)
     assert {event.extras["where"] for event in copied.rounds} == {"dynamic", "model"}
     assert lab.costs("mixed", prompt, gamma="auto", max_new_tokens=40, **knobs).step > 0
-    assert {one for one in grown if one[0]} == {(1, "model"), (7, "model")}
+    drafted = {one for one in grown if one[0]}
+    assert {(1, "model"), (7, "model")} <= drafted and {where for _, where in drafted} == {"model"}
 
 
 def test_a_method_that_lives_on_is_measured_on_a_prompt_of_some_length(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,6 +199,34 @@ def test_all_is_timed_in_turns_and_a_slow_model_seldomer(toy: Lab, monkeypatch: 
         toy.measured.clear()
         toy.costs("sd", gamma="auto")
         assert calls == ["passes", "draft 1", "draft 7"] * (1 + turns)
+
+
+def test_what_is_timed_comes_behind_one_like_it(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind another a pass takes 100 ms more here, and a draft 50; what is long is not done twice for that."""
+    last, next_round, passed = list[object](), measuring._Drafts._next, list[int]()
+
+    def took(self: measuring._Passes, tokens: int) -> float:
+        passed.append(tokens)
+        last.append(tokens)
+        return tokens + (100.0 if last[-2:-1] != [tokens] else 0.0)
+
+    def drafted(self: measuring._Drafts) -> Round | None:
+        last.append(self)
+        found, cold = next_round(self), last[-2] is not self
+        return found and replace(found, draft_ms=self.levels + (50.0 if cold else 0.0), verify_ms=float(found.fed))
+
+    monkeypatch.setattr(measuring, "LONG", 0.2)
+    monkeypatch.setattr(measuring._Passes, "_pass", took)
+    monkeypatch.setattr(measuring._Drafts, "_next", drafted)
+    costs = toy.costs("sd", gamma="auto")
+    assert costs.passes.samples == tuple((n, float(n)) for n in measuring.SIZES)
+    assert (costs.start, costs.step) == (0.0, 1.0)
+    assert passed == [n for _ in range(1 + measuring.TURNS) for n in measuring.SIZES for _ in range(2)]
+    monkeypatch.setattr(measuring, "LONG", 0.1)
+    passed.clear()
+    toy.measured.clear()
+    assert toy.costs("sd", gamma="auto").passes.at(1) == 101.0
+    assert passed == [n for _ in range(1 + measuring.FEW) for n in measuring.SIZES]
 
 
 def test_costs_are_measured_once_and_only_where_they_are_wanted(toy: Lab) -> None:
