@@ -1,7 +1,12 @@
-"""Means and shares with their 95 % intervals; medians with their range. Pure and seeded."""
+"""Means and shares with their 95 % intervals; medians with their range. Pure and seeded.
+
+Draft tokens and rounds of one prompt resemble each other, so what is counted over many prompts has a row a prompt here:
+`ratio_interval` draws prompts again, `clustered_share` is Wilson's score with as many trials as the tokens are worth,
+`clustered_mean` has the ratio's own standard error.
+"""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -94,11 +99,66 @@ def share_interval(shares: Sequence[float], confidence: float = 0.95) -> Interva
     return _score(sum(shares) / n, n, confidence)
 
 
-def _score(p: float, n: int, confidence: float) -> Interval:
-    z = float(special.ndtri((1 + confidence) / 2))
-    centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    low, high = ((centre + side * half) / (1 + z * z / n) for side in (-1, 1))
+def _score(p: float, n: int, confidence: float, trials: float | None = None) -> Interval:
+    """Wilson's interval of a share p of n, from so many independent trials, n where nothing else is said."""
+    z, m = float(special.ndtri((1 + confidence) / 2)), n if trials is None else trials
+    centre, half = p + z * z / (2 * m), z * math.sqrt(p * (1 - p) / m + z * z / (4 * m * m))
+    low, high = ((centre + side * half) / (1 + z * z / m) for side in (-1, 1))
     return Interval(p, max(min(low, p), 0.0), min(max(high, p), 1.0), n)  # rounding puts no mean outside
+
+
+def clustered_mean(rows: Iterable[tuple[float, int]], confidence: float = 0.95) -> Interval | None:
+    """A mean of numbers that come in clusters, the prompts: a row a prompt, (their sum, how many).
+
+    The standard error is that of the ratio of sums with prompts as clusters (linearised), and Student's t has as many
+    degrees of freedom as prompts less one: `mean_interval` where every prompt has one number. `n` counts the prompts
+    that have a number; one of them has no bounds. None without a number.
+    """
+    kept = [(total, n) for total, n in rows if n]
+    if not kept:
+        return None
+    mean, prompts = sum(total for total, _ in kept) / sum(n for _, n in kept), len(kept)
+    if prompts == 1:
+        return Interval(mean, None, None, 1)
+    half = _t(confidence, prompts - 1) * math.sqrt(_clustered(kept, mean))
+    return Interval(mean, mean - half, mean + half, prompts)
+
+
+def _clustered(rows: Sequence[tuple[float, int]], mean: float) -> float:
+    """Variance of a ratio of sums, rows being independent."""
+    n = len(rows)
+    return n / (n - 1) * sum((total - mean * size) ** 2 for total, size in rows) / sum(size for _, size in rows) ** 2
+
+
+def clustered_share(rows: Iterable[tuple[int, int]], confidence: float = 0.95) -> Interval | None:
+    """A share of tokens (or rounds) that come in clusters, the prompts: a row a prompt, (successes, tokens).
+
+    Wilson's score interval with the effective number of trials of Korn and Graubard (1998): the tokens over the design
+    effect, which is the variance of the ratio with prompts as clusters over that of as many independent tokens, and
+    times (t at tokens - 1 over t at prompts - 1 degrees of freedom) squared; never more trials than tokens. It is
+    Wilson's own interval where every prompt has one token. Where all tokens or none succeed their likeness shows
+    nothing, and there are as many trials as prompts. `n` counts the prompts that have a token; one of them has no
+    bounds, for it says nothing of others. None without a token.
+
+    Raises:
+        ValueError: successes are not in 0 to the tokens of their prompt.
+    """
+    kept = [(hits, n) for hits, n in rows if n or hits]
+    if wrong := next(((hits, n) for hits, n in kept if not 0 <= hits <= n), None):
+        raise ValueError(f"{wrong[0]} successes of {wrong[1]}")
+    prompts, tokens = len(kept), sum(n for _, n in kept)
+    if not prompts:
+        return None
+    p = sum(hits for hits, _ in kept) / tokens
+    if prompts == 1:
+        return Interval(p, None, None, 1)
+    if not 0 < p < 1:
+        return _score(p, prompts, confidence)
+    spare = _clustered(kept, p)
+    alone = p * (1 - p) / (tokens - 1)  # the variance, were all tokens independent
+    fewer = (_t(confidence, tokens - 1) / _t(confidence, prompts - 1)) ** 2
+    worth = min(1.0, alone / spare * fewer) if spare else 1.0
+    return _score(p, prompts, confidence, tokens * worth)
 
 
 def ratio_interval(
@@ -177,26 +237,39 @@ def quotient_interval(*columns: "Sequence[float] | NDArray[Any]", confidence: fl
 
 
 def intervals(traces: Iterable[Trace]) -> dict[str, Interval | None]:
-    """95 % intervals: `tau` over rounds, shares by Wilson's score, `tokens_per_s` over runs (t, from two runs on).
+    """95 % intervals over prompts, see `of_sums`; one prompt alone has none, however many rounds it took.
 
     Raises:
         ConfigError: no trace.
     """
-    kept = [Sums.of_run(trace) for trace in traces]
+    kept = [((trace.head.prompt, *trace.head.prompt_ids), Sums.of_run(trace)) for trace in traces]
     if not kept:
         raise ConfigError("There is no trace to measure.")
-    return of_sums(kept)
+    return of_sums([sums for _, sums in kept], [prompt for prompt, _ in kept])
 
 
-def of_sums(each: Sequence[Sums]) -> dict[str, Interval | None]:
-    """The same from the sums of each run."""
-    total = sum(each, Sums())
-    speeds = [speed for speed in (one.tokens_per_s for one in each) if speed is not None]
-    tested = None if total.rejected is None else total.accepted + total.rejected
-    emitted = np.repeat(np.arange(len(total.emitted_counts)), total.emitted_counts)
+def of_sums(each: Sequence[Sums], prompts: Sequence[Hashable]) -> dict[str, Interval | None]:
+    """The same from the sums of each run and what tells its prompt from others.
+
+    Runs of one prompt are taken together, for their rounds and draft tokens are no independent ones: `tau` by
+    `ratio_interval` (prompts drawn again), acceptance rates by `clustered_share`; `tokens_per_s` is the mean of the
+    prompts' speeds (t).
+    """
+    total, own = sum(each, Sums()), list(by_prompt(each, prompts))
+    speeds = [speed for speed in (one.tokens_per_s for one in own) if speed is not None]
+    tested = [(one.accepted, one.accepted + one.rejected) for one in own if one.rejected is not None]
+    called = [(one.tokens, one.rounds) for one in own]
     return {
-        "tau": mean_interval(emitted.tolist()),
-        "accept_rate_drafted": wilson(total.accepted, total.drafted),
-        "accept_rate_tested": None if tested is None else wilson(total.accepted, tested),
+        "tau": ratio_interval(called, lambda s: s[..., 0] / s[..., 1]) if total.rounds else None,
+        "accept_rate_drafted": clustered_share([(one.accepted, one.drafted) for one in own]),
+        "accept_rate_tested": None if total.rejected is None else clustered_share(tested),
         "tokens_per_s": mean_interval(speeds),
     }
+
+
+def by_prompt(each: Sequence[Sums], prompts: Sequence[Hashable]) -> Iterator[Sums]:
+    """Sums of the runs of a prompt together, in the order of their first."""
+    found: dict[Hashable, Sums] = {}
+    for sums, prompt in zip(each, prompts, strict=True):
+        found[prompt] = found.get(prompt, Sums()) + sums
+    yield from found.values()

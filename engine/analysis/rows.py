@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from engine.analysis.grouping import counted, question, task_of
-from engine.analysis.intervals import Interval, mean_interval, of_sums, speedup_interval
+from engine.analysis.intervals import Interval, by_prompt, mean_interval, of_sums, speedup_interval
 from engine.analysis.quality import Name, Response, Responses, measures, response
 from engine.errors import shown
 from engine.files.documents import fits
@@ -74,6 +74,9 @@ def _fits(value: Any, kind: Any) -> bool:
 def table(rows: Mapping[str, Sequence[Row]], plain: str = "ar") -> dict[str, dict[str, Any]]:
     """Numbers and quality of each method over the same prompts in the same order, with 95 % intervals, as JSON types.
 
+    Intervals are over prompts, each with its repeats, so that its rounds, draft tokens and runs never count as
+    independent.
+
     Where `plain` is among the methods the others get speed-ups and differences from it; the runs of a prompt must have
     been measured in one process then, in turns. Among the intervals `rounds` and `reward_calls` are the calls of the
     target and of a reward model a response. Where prompts have categories, `categories` holds the same of each.
@@ -96,12 +99,13 @@ def _line(own: Sequence[Row], baseline: Sequence[Row] | None, is_plain: bool) ->
     found = sum(each, Sums()).numbers()
     if baseline and not is_plain:
         found |= _speedups(each, [row.sums for row in baseline])
-    spread = of_sums(each) | {"rounds": _a_response(own, [one.rounds for one in each])}
+    asked = [row.response.prompt for row in own]
+    spread = of_sums(each, asked) | {"rounds": _a_response(own, [one.rounds for one in each])}
     if any(one.reward_calls for one in each):
         spread["reward_calls"] = _a_response(own, [one.reward_calls for one in each])
     if baseline and not is_plain:
-        timed = [(a.tokens, a.ms, b.sums.tokens, b.sums.ms) for a, b in zip(each, baseline, strict=True)]
-        spread["speedup"] = speedup_interval(timed)
+        pairs = zip(by_prompt(each, asked), by_prompt([row.sums for row in baseline], asked), strict=True)
+        spread["speedup"] = speedup_interval([(a.tokens, a.ms, b.tokens, b.ms) for a, b in pairs])
     found["intervals"] = {name: value and asdict(value) for name, value in spread.items()}
     found["prompts"] = len(own)
     found["quality"] = measures(_named(own), _named(baseline or ()), {row.task for row in own})
@@ -114,10 +118,10 @@ def _line(own: Sequence[Row], baseline: Sequence[Row] | None, is_plain: bool) ->
 
 def _a_response(own: Sequence[Row], counts: Sequence[int]) -> Interval | None:
     """Mean of a count over prompts, of each prompt over its repeats; prompts are drawn again for the interval."""
-    by_prompt = defaultdict[Name, list[int]](list)
+    asked = defaultdict[Name, list[int]](list)
     for row, count in zip(own, counts, strict=True):
-        by_prompt[row.response.prompt].append(count)
-    return mean_interval([sum(found) / len(found) for found in by_prompt.values()], kind="bootstrap")
+        asked[row.response.prompt].append(count)
+    return mean_interval([sum(found) / len(found) for found in asked.values()], kind="bootstrap")
 
 
 def _speedups(ours: Sequence[Sums], theirs: Sequence[Sums]) -> dict[str, float | None]:

@@ -3,7 +3,18 @@ import math
 import pytest
 from scipy import stats
 
-from engine.analysis.intervals import mean_interval, wilson
+from engine.analysis.intervals import (
+    Interval,
+    clustered_mean,
+    clustered_share,
+    intervals,
+    mean_interval,
+    of_sums,
+    ratio_interval,
+    wilson,
+)
+from engine.trace.sums import Sums
+from tests.engine.analysis.made import sd
 
 
 @pytest.mark.parametrize(
@@ -73,3 +84,95 @@ def test_impossible_counts() -> None:
     for successes, n in ((3, 2), (-1, 2)):
         with pytest.raises(ValueError):
             wilson(successes, n)
+
+
+def bounds(found: Interval | None) -> tuple[float, float]:
+    assert found is not None and found.low is not None and found.high is not None
+    return found.low, found.high
+
+
+def width(found: Interval | None) -> float:
+    low, high = bounds(found)
+    return high - low
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_a_share_with_a_token_a_prompt_is_wilsons(confidence: float) -> None:
+    one_each = [(1, 1)] * 8 + [(0, 1)] * 2
+    assert bounds(clustered_share(one_each, confidence)) == pytest.approx(bounds(wilson(8, 10, confidence)))
+    for hits in (0, 10):
+        alike = clustered_share([(hits // 10, 1)] * 10)
+        assert bounds(alike) == bounds(wilson(hits, 10))
+
+
+def test_a_share_of_prompts_that_are_all_or_nothing_is_worth_fewer_trials_than_prompts() -> None:
+    """Four prompts of 10 tokens each, kept whole, whole, whole, not at all. Between prompts the variance of the share is
+    4/3 . 4 . 10^2 . 0.75 . 0.25 / 40^2 = 1/16; 40 tokens alone have 0.1875 / 39. So they are worth 40 . 3/39 tokens,
+    and of these (t with 39 over t with 3 degrees of freedom)^2 = (2.0227 / 3.1824)^2."""
+    trials = 40 * 3 / 39 * (2.0227 / 3.1824) ** 2
+    z, p = 1.959964, 0.75
+    centre, half = p + z * z / (2 * trials), z * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials**2))
+    expected = [(centre + side * half) / (1 + z * z / trials) for side in (-1, 1)]
+    found = clustered_share([(10, 10)] * 3 + [(0, 10)])
+    assert found is not None and (found.mean, found.n) == (0.75, 4)
+    assert bounds(found) == pytest.approx(expected, abs=1e-4)
+    assert width(found) > width(wilson(3, 4)) > 2 * width(wilson(30, 40))
+
+
+def test_like_prompts_make_no_share_surer_than_its_tokens_do() -> None:
+    assert bounds(clustered_share([(7, 10)] * 6)) == bounds(wilson(42, 60))  # no variance at all between them
+    assert bounds(clustered_share([(7, 10)] * 20 + [(6, 10), (8, 10)])) == bounds(wilson(154, 220))
+
+
+@pytest.mark.parametrize("hits", [0, 10])
+def test_a_share_that_shows_nothing_of_its_clusters_is_of_prompts(hits: int) -> None:
+    assert bounds(clustered_share([(hits, 10)] * 5)) == bounds(wilson(hits // 2, 5))
+
+
+def test_a_single_prompt_says_nothing_of_others() -> None:
+    assert clustered_share([(3, 7), (0, 0)]) == Interval(3 / 7, None, None, 1)
+    assert clustered_mean([(3.0, 2), (0.0, 0)]) == Interval(1.5, None, None, 1)
+    assert clustered_share([]) is clustered_share([(0, 0)]) is clustered_mean([(0.0, 0)]) is None
+    for impossible in ((3, 2), (-1, 2), (1, 0)):
+        with pytest.raises(ValueError, match=f"{impossible[0]} successes of {impossible[1]}"):
+            clustered_share([(1, 1), impossible])
+
+
+def test_a_mean_with_a_number_a_prompt_is_students() -> None:
+    values = [float(i * i % 11) for i in range(9)]
+    found, plain = clustered_mean([(value, 1) for value in values], 0.9), mean_interval(values, 0.9)
+    assert found is not None and plain is not None and found.mean == pytest.approx(plain.mean) and found.n == 9
+    assert bounds(found) == pytest.approx(bounds(plain))
+
+
+def test_a_mean_over_clusters_has_the_standard_error_of_a_ratio() -> None:
+    """Sums 0, 6 and 12 of 2, 4 and 6 numbers: the mean is 1.5, the residuals are -3, 0 and 3, so the standard error is
+    sqrt(3/2 . 18) / 12 and t with 2 degrees of freedom is 4.3027."""
+    found = clustered_mean([(0.0, 2), (6.0, 4), (12.0, 6)])
+    half = 4.3027 * math.sqrt(27) / 12
+    assert found is not None and (found.mean, found.n) == (1.5, 3)
+    assert bounds(found) == pytest.approx((1.5 - half, 1.5 + half), abs=1e-4)
+
+
+def run(tokens: int, rounds: int, accepted: int, drafted: int, ms: float = 1.0) -> Sums:
+    return Sums(
+        tokens=tokens, rounds=rounds, accepted=accepted, rejected=drafted - accepted, drafted=drafted, draft_ms=ms
+    )
+
+
+def test_numbers_of_runs_are_over_prompts_with_the_runs_of_one_taken_together() -> None:
+    each = [run(8, 2, 6, 8, 2.0), run(4, 2, 2, 8, 4.0), run(9, 3, 5, 6, 1.0)]
+    found, two = of_sums(each, ["a", "a", "b"]), [(8, 16), (5, 6)]
+    assert found["accept_rate_drafted"] == found["accept_rate_tested"] == clustered_share(two)
+    assert found["tau"] == ratio_interval([(12, 4), (9, 3)], lambda s: s[..., 0] / s[..., 1])
+    assert found["tokens_per_s"] == mean_interval([2000.0, 9000.0])
+    alone = of_sums(each, ["a"] * 3)
+    assert [one and (one.low, one.n) for one in alone.values()] == [(None, 1)] * 4
+    unknown = of_sums([run(8, 2, 6, 8), Sums(tokens=4, rounds=2, accepted=2, rejected=None, drafted=8)], ["a", "b"])
+    assert unknown["accept_rate_tested"] is None and unknown["accept_rate_drafted"] is not None
+    assert of_sums([Sums(tokens=5)], [0])["tau"] is None, "no call of a target"
+
+
+def test_one_prompt_in_many_runs_has_no_interval() -> None:
+    found = intervals([sd(), sd()])
+    assert all(one is None or (one.low, one.n) == (None, 1) for one in found.values()) and found["tau"] is not None

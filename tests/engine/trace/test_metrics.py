@@ -228,10 +228,11 @@ def test_relaxed_counts_as_accepted() -> None:
 
 
 def test_intervals() -> None:
-    found = intervals([sd(), bush()])
-    assert some(found["tau"]).n == 4
-    assert some(found["accept_rate_tested"]).n == 11
-    assert some(found["tokens_per_s"]).n == 2
+    one, two = sd(), bush()
+    two.head.prompt_ids = [7]
+    found = intervals([one, two])
+    assert [some(span).n for span in found.values()] == [2] * 4, "prompts, not rounds or draft tokens"
+    assert some(intervals([one, bush()])["tau"]).n == 1
     assert intervals([light(bush())])["accept_rate_tested"] is None
 
 
