@@ -127,7 +127,7 @@ function acceptance(report) {
   if (!report) return "";
   return table(
     "Probability that the first draft token is accepted, replayed on the same texts: most probable token against a " +
-      "drawn one (95 % interval over positions)",
+      "drawn one (95 % interval over problems)",
     ["positions of", "n", "deterministic", "stochastic", "difference"],
     Object.entries(report).map(([name, row]) => [
       name,

@@ -5,13 +5,13 @@ Parts whose rows are not at hand stay as the file has them, so that one can be m
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engine.analysis.intervals import mean_interval
+from engine.analysis.intervals import clustered_mean
 from engine.analysis.ngrams import ORDERS, overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
@@ -140,14 +140,21 @@ def acceptance_report(
     groups = {"all": positions} | {
         f"trajectory {i + 1}": [p for p in positions if p.trajectory == i] for i in range(settings["n"])
     }
-    return {name: _both(group) for name, group in groups.items() if group}
+    return {name: over_problems(group) for name, group in groups.items() if group}
 
 
-def _both(positions: Sequence[Position]) -> dict[str, Any]:
-    values = {
-        "deterministic": [p.deterministic for p in positions],
-        "stochastic": [p.stochastic for p in positions],
-        "difference": [p.stochastic - p.deterministic for p in positions],
+def over_problems(positions: Sequence[Position]) -> dict[str, Any]:
+    """Means over positions. Positions of one problem are no independent ones: intervals are over problems."""
+    found: dict[str, list[Position]] = {}
+    for one in positions:
+        found.setdefault(one.problem, []).append(one)
+    values: dict[str, Callable[[Position], float]] = {
+        "deterministic": lambda p: p.deterministic,
+        "stochastic": lambda p: p.stochastic,
+        "difference": lambda p: p.stochastic - p.deterministic,
     }
-    means = {name: mean_interval(v) for name, v in values.items()}
+    means = {
+        name: clustered_mean([(sum(map(value, own)), len(own)) for own in found.values()])
+        for name, value in values.items()
+    }
     return {"n": len(positions), **{name: asdict(m) if m else None for name, m in means.items()}}

@@ -24,6 +24,7 @@ STORED, ORDERS = 10, 4
 class Position:
     """One position where the table had an entry."""
 
+    problem: str
     trajectory: int
     order: int
     count: int
@@ -32,7 +33,7 @@ class Position:
 
 
 def replay(
-    lab: Lab, prompt: Sequence[int], responses: Sequence[Sequence[int]], sampling: Sampling
+    lab: Lab, prompt: Sequence[int], responses: Sequence[Sequence[int]], sampling: Sampling, problem: str = ""
 ) -> Iterator[Position]:
     """Every position of the trajectories at which the table, fresh for this problem, knew something."""
     table = DistributionTable(ORDERS, STORED, contexts(ORDERS, STORED, free_memory()))
@@ -45,15 +46,17 @@ def replay(
             context, p_V = text[: len(prompt) + i][-ORDERS:], distributions[i]
             if found := table.find(context):
                 order, known = found
-                yield _measure(number, order, known.count, known.distribution, p_V)
+                yield _measure(problem, number, order, known.count, known.distribution, p_V)
             top = p_V.topk(min(2 * STORED, len(p_V)))
             table.see(context, cut(list(zip(top.indices.tolist(), top.values.tolist(), strict=True)), STORED))
 
 
-def _measure(trajectory: int, order: int, count: int, q: list[tuple[int, float]], p_V: torch.Tensor) -> Position:
+def _measure(
+    problem: str, trajectory: int, order: int, count: int, q: list[tuple[int, float]], p_V: torch.Tensor
+) -> Position:
     p = p_V[[token for token, _ in q]].tolist()
     both = sum(min(a, b) for a, (_, b) in zip(p, q, strict=True))
-    return Position(trajectory, order, count, p[0], both)
+    return Position(problem, trajectory, order, count, p[0], both)
 
 
 def replay_rows(
@@ -67,4 +70,5 @@ def replay_rows(
             r["ids"] for r in sorted((r for r in rows if r["problem"] == key), key=lambda r: int(r["trajectory"]))
         ]
         with torch.inference_mode():
-            yield from replay(lab, lab.target.tokenizer.encode(prompts[key]), [r for r in responses if r], sampling)
+            asked = lab.target.tokenizer.encode(prompts[key])
+            yield from replay(lab, asked, [r for r in responses if r], sampling, key)

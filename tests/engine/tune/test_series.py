@@ -7,13 +7,14 @@ from itertools import count
 
 import pytest
 
+from engine.cli.results import over_problems
 from engine.config import Sampling
 from engine.errors import ConfigError
 from engine.files.shards import Shard
 from engine.lab import Lab
 from engine.tasks import load_problems
 from engine.tasks.marking import marking
-from engine.tune.replay import replay
+from engine.tune.replay import Position, replay
 from engine.tune.rows import Rows, read_rows, row_of
 from engine.tune.series import Plan, contenders, run_series
 from engine.tune.speed import LOOKUPS, measure
@@ -154,6 +155,17 @@ def test_replay_measures_before_it_learns(lab):
         # the stored distribution is the target's own, cut to ten entries and renormalised: the overlap is the mass of those ten
         assert p.stochastic > 0.5 and p.deterministic <= p.stochastic + 1e-6
         assert 0 <= p.deterministic <= 1 and p.order >= 1
+
+
+def test_acceptance_is_told_over_problems_not_over_their_positions():
+    sure, unsure = Position("a", 0, 1, 1, 0.9, 1.0), Position("b", 0, 1, 1, 0.1, 0.2)
+    found = over_problems([sure] * 30 + [unsure] * 10)
+    assert found["n"] == 40 and found["deterministic"]["mean"] == pytest.approx(0.7)
+    assert found["stochastic"]["mean"] - found["deterministic"]["mean"] == pytest.approx(found["difference"]["mean"])
+    # two problems: residuals of their sums are 30 . 0.2 and -10 . 0.6, t with one degree of freedom is 12.7062
+    half = 12.7062 * (2 * 2 * 6**2) ** 0.5 / 40
+    assert found["deterministic"]["high"] - 0.7 == pytest.approx(half, abs=1e-4) and found["difference"]["n"] == 2
+    assert over_problems([sure] * 30)["stochastic"] == {"mean": 1.0, "low": None, "high": None, "n": 1}
 
 
 def test_texts(tmp_path, lab):
