@@ -21,7 +21,10 @@ def figures(rows: Sequence[Row]) -> list[dict[str, Any]]:
         drawn.append((passes(lengths), caption))
     curves = [row for row in rows if row["accept_by_depth"]]
     if curves:
-        caption = "Calls that accepted the draft up to this position, over calls that verified one; 95 % (Wilson)."
+        caption = (
+            "Calls that accepted the draft up to this position, over calls that verified one; 95 % (Wilson, with as "
+            "many calls as those of so many requests are worth; of one count as if all were independent)."
+        )
         drawn.append((positions(curves), caption))
     return captioned(drawn)
 

@@ -160,8 +160,9 @@ export function servedTable(rows) {
     ],
     caption:
       "Calls that verified a draft, as engines count; tokens a call: accepted and one over these. In brackets " +
-      "95 %: 2,000 seeded resamples of requests; of one count Wilson's score for shares, t over its calls. Not " +
-      "told: numbers of this lab that the file leaves open.",
+      "95 %: 2,000 seeded resamples of requests; of one count, which does not tell its requests apart, Wilson's " +
+      "score for shares and t over its calls, as if its draft tokens and calls were independent, which is too " +
+      "narrow. Not told: numbers of this lab that the file leaves open.",
     rows: rows.map((row) => [
       row.label,
       `${row.reports} ${row.of}`,

@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.analysis.intervals import (
     Interval,
+    clustered_share,
     counted_interval,
     mean_interval,
     quotient_interval,
@@ -66,7 +67,9 @@ def row(label: str, found: Sequence[Report]) -> dict[str, Any]:
     """Numbers under the names of `engine.analysis.names`; `lacks` lists those that no report tells.
 
     `tau` is accepted draft tokens and one over verify passes, as vLLM, SGLang and llama.cpp define it. Intervals, 95 %:
-    of requests by drawing them again, 2,000 times; of one count by Wilson's score (shares) or t over its passes.
+    of requests by drawing them again, 2,000 times, of their shares by depth by Wilson's score with as many passes as
+    those of so many requests are worth (`clustered_share`). One count does not tell its requests apart: Wilson's score
+    (shares) or t over its passes, as if all were independent, which is too narrow.
     """
     steps, accepted, drafted, tokens = (_sum(found, name) for name in ("steps", "accepted", "drafted", "tokens"))
     histogram = (
@@ -125,10 +128,10 @@ def _quotient(pairs: Sequence[tuple[int, int]]) -> Interval | None:
 
 
 def _by_depth(found: Sequence[Report], histogram: Counts, steps: int | None) -> dict[str, list[Any]] | None:
-    """Accepted to depth d / verify passes, each with Wilson's interval; without counts the mean of what is told."""
+    """Accepted to depth d / verify passes, each with its interval over requests, of one count Wilson's; without counts
+    the mean of what is told."""
     if histogram and steps:
-        accepted = _added([one.by_depth for one in found])
-        spans = [wilson(count, steps) for count in accepted]
+        spans = [_share(found, depth) for depth in range(len(histogram) - 1)]
         known = [span for span in spans if span]
         return {
             "depth": list(range(1, len(known) + 1)),
@@ -141,6 +144,12 @@ def _by_depth(found: Sequence[Report], histogram: Counts, steps: int | None) -> 
     most = max(len(one.marginal) for one in found)
     means = [sum((*one.marginal, *[0.0] * most)[place] for one in found) / len(found) for place in range(most)]
     return {"depth": list(range(1, most + 1)), "marginal": means, "low": [None] * most, "high": [None] * most}
+
+
+def _share(found: Sequence[Report], depth: int) -> Interval | None:
+    """Share of the verify passes that accepted beyond a depth from 0."""
+    rows = [(sum(one.histogram[depth + 1 :]), sum(one.histogram)) for one in found if one.histogram]
+    return wilson(*rows[0]) if len(rows) == 1 else clustered_share(rows)
 
 
 def _sum(found: Sequence[Report], name: str) -> int | None:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Any, Literal
 
 from engine.errors import TraceError
@@ -40,11 +39,6 @@ class Report:
     rate: float | None = None  # accepted / drafted, as told
     marginal: tuple[float, ...] = ()  # accepted to depth d / passes, where only that is told
     decode_s: float | None = None
-
-    @property
-    def by_depth(self) -> Counts:
-        """Draft tokens accepted at each depth from 1; empty without a histogram."""
-        return tuple(accumulate(reversed(self.histogram[1:])))[::-1]
 
     def whole(self) -> "Report":
         """The same with what follows from its counts.

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engine.analysis.identities import identities
+from engine.analysis.intervals import clustered_share, wilson
 from engine.analysis.verdict import verdict
 from engine.cli import main
 from engine.errors import TraceError
@@ -66,6 +67,22 @@ def test_intervals_are_over_requests_or_over_passes() -> None:
     assert one["tau"]["n"] == 43 and one["tau"]["low"] < 1.2326 < one["tau"]["high"]
     assert one["accept_by_depth"]["marginal"] == pytest.approx([4 / 43, 3 / 43, 3 / 43])
     assert one["accept_by_depth"]["low"][0] > 0
+
+
+def test_shares_by_depth_are_over_requests() -> None:
+    """Two requests whose passes accept both draft tokens, and two whose passes accept none: four clusters, not 40
+    passes."""
+    given = [
+        Report(engine="vllm", scope="request", name=str(i), drafted=20, histogram=found).whole()
+        for i, found in enumerate([(0, 0, 10)] * 2 + [(10,)] * 2)
+    ]
+    (row,) = pooled(given)
+    told, spans = row["accept_by_depth"], clustered_share([(10, 10)] * 2 + [(0, 10)] * 2)
+    assert spans and told["marginal"] == [0.5, 0.5]
+    assert told["low"] == [spans.low] * 2 and told["high"] == [spans.high] * 2
+    (single,) = pooled([Report(engine="vllm", scope="server", name="x", histogram=(20, 0, 20), drafted=80).whole()])
+    assert single["accept_by_depth"]["low"] == [wilson(20, 40).low] * 2  # type: ignore[union-attr]
+    assert told["low"][0] < 0.1 < 0.3 < single["accept_by_depth"]["low"][0]
 
 
 def test_large_counters_cost_nothing() -> None:
