@@ -17,7 +17,7 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
-from engine.analysis.grouping import pair_names, task_of
+from engine.analysis.grouping import by_prompt, pair_names, task_of
 from engine.analysis.intervals import Interval, ratio_interval
 from engine.config import AUTO
 from engine.costs import Curve
@@ -42,7 +42,7 @@ class Option:
     method: str
     title: str
     knobs: Mapping[str, Any]
-    each: tuple[Sums, ...]  # a prompt each, in one order for all options
+    each: tuple[Sums, ...]  # a prompt each, its repeats together, in one order for all options
     tau: float  # tokens a target call
     steps: tuple[Step, ...]  # of all rounds, for other costs
     levels: int = 0  # of the deepest draft that was recorded
@@ -189,11 +189,11 @@ def curve_of(rounds: Iterable[Round]) -> Curve:
 
 def _measured(pairs: Sequence[tuple[Trace, Trace]]) -> Option:
     head = pairs[0][0].head
-    each = tuple((*_spent(trace), *_spent(base)) for trace, base in pairs)
+    each = by_prompt([trace for trace, _ in pairs], [(*_spent(trace), *_spent(base)) for trace, base in pairs])
     steps = [step for trace, _ in pairs for step in _steps(trace)]
     levels = max((event.levels for trace, _ in pairs for event in trace.rounds), default=0)
     once = outcome.once(event for trace, _ in pairs for event in trace.rounds)
-    return Option(head.method, head.title, head.knobs, each, _tau(steps), tuple(steps), levels, once=once)
+    return Option(head.method, head.title, head.knobs, tuple(each), _tau(steps), tuple(steps), levels, once=once)
 
 
 def _computed(
@@ -220,7 +220,8 @@ def _computed(
         steps += found
         each.append((float(len(trace.tokens)), sum(ms(drafted) for drafted, _, _ in found), *_spent(base)))
     knobs = {**head.knobs, "gamma": length}
-    return Option(head.method, head.title, knobs, tuple(each), _tau(steps), tuple(steps), length, probed)
+    asked = by_prompt([trace for trace, _ in pairs], each)
+    return Option(head.method, head.title, knobs, tuple(asked), _tau(steps), tuple(steps), length, probed)
 
 
 def _steps(trace: Trace) -> list[Step]:

@@ -88,6 +88,15 @@ def question(trace: Trace) -> tuple[Any, ...]:
     return (task_of(trace), head.prompt, head.sampling.get("temperature"), head.max_new_tokens)
 
 
+def by_prompt(runs: Sequence[Trace], rows: Sequence[tuple[float, ...]]) -> list[Any]:
+    """Rows of numbers, a run each, added up over the runs of a prompt: a row a prompt, in the order of the first."""
+    found: dict[tuple[Any, ...], tuple[float, ...]] = {}
+    for trace, row in zip(runs, rows, strict=True):
+        name = question(trace)
+        found[name] = tuple(map(sum, zip(found[name], row, strict=True))) if name in found else row
+    return list(found.values())
+
+
 def counted(names: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Each name with how often it came before."""
     seen: dict[tuple[Any, ...], int] = defaultdict(int)

@@ -56,6 +56,7 @@ SCHEMA = pa.schema(
     + [(name, pa.float64()) for name in TIMES]
 )
 PAIR = ["task", "asked", "temperature", "limit", "repeat", "again"]  # what two runs on one prompt share
+ASKED = PAIR[:4]  # and what makes them runs of one prompt
 PLACE = ["device", "dtype"]  # and what two must share whose times are compared
 SHOWN = 20  # runs told by name at either end of a method
 PROMPT = 120  # characters kept of a prompt; `asked` is a fingerprint of the whole
@@ -241,7 +242,7 @@ def pool(frame: pd.DataFrame) -> dict[str, Any]:
     """The runs of an index as `engine.analysis.pool.pool` gives those of traces, without what needs their rounds.
 
     `runs` names, for each method, those with the fewest and the most tokens a target call. Intervals are 95 %, of
-    quotients of sums over runs (linearised; there are many).
+    quotients of sums over prompts (linearised; there are many), the runs of a prompt taken together.
 
     Raises:
         TraceError: no run. ConfigError: runs of different targets.
@@ -304,9 +305,9 @@ def _method(label: str, own: pd.DataFrame, plain: pd.DataFrame) -> dict[str, Any
         "generated": int(own["tokens"].sum()),
         "calls": int(own["rounds"].sum()),
         "tokens": int(own["fed"].sum()),
-        "calls_each": _quotient(own["rounds"], pd.Series(1.0, own.index)),
-        "tokens_each": _quotient(own["fed"], pd.Series(1.0, own.index)),
-        "tau": _quotient(own["tokens"], own["rounds"]),
+        "calls_each": _quotient(own, own["rounds"], pd.Series(1.0, own.index)),
+        "tokens_each": _quotient(own, own["fed"], pd.Series(1.0, own.index)),
+        "tau": _quotient(own, own["tokens"], own["rounds"]),
         "speedup": _speedup(own.assign(ms=ms), plain),
         "tokens_per_s": float(1e3 * own["tokens"].sum() / ms.sum()) if ms.sum() else None,
         "draft_s": float(own["draft_ms"].sum() / 1e3),
@@ -324,11 +325,14 @@ def _speedup(own: pd.DataFrame, plain: pd.DataFrame) -> dict[str, Any] | None:
     both = own[[*shared, "tokens", "ms"]].merge(base, on=shared, suffixes=("", "_plain"))
     if len(both) < len(own):
         return None
-    return _quotient(both["tokens"], both["ms"], both["tokens_plain"], both["ms_plain"])
+    return _quotient(both, both["tokens"], both["ms"], both["tokens_plain"], both["ms_plain"])
 
 
-def _quotient(*columns: "pd.Series[Any]") -> dict[str, Any] | None:
-    found = quotient_interval(*(column.to_numpy(dtype=np.float64) for column in columns))
+def _quotient(own: pd.DataFrame, *columns: "pd.Series[Any]") -> dict[str, Any] | None:
+    """Of columns of runs: those of one prompt are added up, since they are no independent ones."""
+    keys = [own[name] for name in ASKED]
+    prompts = (column.groupby(keys, sort=False).sum() for column in columns)
+    found = quotient_interval(*(column.to_numpy(dtype=np.float64) for column in prompts))
     return None if found is None else asdict(found)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.analysis import heterospec as paper
-from engine.analysis.grouping import Knobs, by_method, by_target, one_target, pair_names, task_of, undrafted
+from engine.analysis.grouping import Knobs, by_method, by_prompt, by_target, one_target, pair_names, task_of, undrafted
 from engine.analysis.intervals import Interval, mean_interval, ratio_interval, speedup_interval
 from engine.analysis.quality import quality
 from engine.errors import ConfigError
@@ -93,10 +93,10 @@ def _is_tree(runs: Iterable[Trace]) -> bool:
 
 
 def _row(label: str, runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trace]) -> dict[str, Any]:
-    """Tables 1 and 6: counts, their mean a prompt, tau and speed-up with intervals over prompts, shares of time; and
-    quality."""
+    """Tables 1 and 6: counts, their mean a prompt, tau and speed-up with intervals over prompts (repeats of one are
+    taken together), shares of time; and quality."""
     found = pooled(runs)
-    counts = [(len(t.tokens), outcome.calls(t.rounds), sum(r.fed for r in t.rounds)) for t in runs]
+    counts = by_prompt(runs, [(len(t.tokens), outcome.calls(t.rounds), sum(r.fed for r in t.rounds), 1) for t in runs])
     head = runs[0].head
     return {
         "label": label,
@@ -106,8 +106,8 @@ def _row(label: str, runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trac
         "generated": found["tokens"],
         "calls": found["rounds"],
         "tokens": found["verify_tokens"],
-        "calls_each": _interval(mean_interval([float(c[1]) for c in counts])),
-        "tokens_each": _interval(mean_interval([float(c[2]) for c in counts])),
+        "calls_each": _interval(mean_interval([c[1] / c[3] for c in counts])),
+        "tokens_each": _interval(mean_interval([c[2] / c[3] for c in counts])),
         "tau": _interval(ratio_interval([c[:2] for c in counts], lambda s: s[..., 0] / s[..., 1])),
         "speedup": _interval(_speedup(runs, baselines)),
         "tokens_per_s": found["tokens_per_s"],
@@ -130,7 +130,7 @@ def _speedup(runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trace]) -> I
         except ConfigError:
             return None
         rows.append((len(trace.tokens), _ms(trace), len(partner.tokens), _ms(partner)))
-    return speedup_interval(rows)
+    return speedup_interval(by_prompt(runs, rows))
 
 
 def _ms(trace: Trace) -> float:

@@ -130,6 +130,14 @@ def test_advice_says_when_speculation_does_not_pay_and_what_decides() -> None:
     assert call["label"] == "other:gamma=10" or call["prompts"] is None or call["prompts"] > 10
 
 
+def test_repeats_of_a_prompt_are_no_prompts_of_their_own() -> None:
+    plain, probe = ([run(p, gamma, 0.7) for p in range(4)] for gamma in (0, 3))
+    (one,), (many,) = advise({"SD": probe}, plain, V), advise({"SD": probe * 3}, plain * 3, V)
+    assert one["prompts"] == many["prompts"] == 4 and len(one["options"]) == len(many["options"]) == 3
+    for alone, option in zip(one["options"], many["options"], strict=True):
+        assert option["speedup"] == pytest.approx(alone["speedup"]) and alone["speedup"]["n"] == 4
+
+
 def replace_method(trace: Trace, name: str) -> Trace:
     return Trace([replace(trace.head, method=name), *trace.rounds, *([trace.end] if trace.end else [])])
 

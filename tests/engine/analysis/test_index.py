@@ -81,6 +81,15 @@ def test_intervals_cover_a_quotient() -> None:
     assert 20 <= hit <= 25
 
 
+def test_repeats_of_a_prompt_are_no_prompts_of_their_own() -> None:
+    again = pd.concat([frame(40).assign(repeat=number) for number in range(5)], ignore_index=True)
+    (one,), (many,) = index.pool(frame(40))["sections"], index.pool(again)["sections"]
+    for alone, row in zip(one["methods"], many["methods"], strict=True):
+        for name in ("calls_each", "tokens_each", "tau", "speedup"):
+            assert row[name] == pytest.approx(alone[name]) and row[name]["n"] == 10, name
+        assert row["runs"] == 5 * alone["runs"]
+
+
 @pytest.mark.parametrize("place", index.PLACE)
 def test_speeds_are_compared_on_one_device_and_dtype(place: str) -> None:
     slow, far = (

@@ -38,6 +38,16 @@ def test_spread_is_over_prompts() -> None:
     assert tau["mean"] == 5.0 and 2.5 < tau["low"] < 4.5 and 5.5 < tau["high"] < 7.5 and tau["n"] == 9
 
 
+def test_repeats_of_a_prompt_are_no_prompts_of_their_own() -> None:
+    """Answered again and again, three prompts stay three: of means over them nothing gets narrower."""
+    once = [run("eagle", [(i, i, None)] * (i + 1), prompt=str(i)) for i in range(3)]
+    base = [plain(9, prompt=str(i)) for i in range(3)]
+    one, many = (rows(pool([*base * n, *once * n])["sections"][0])["EAGLE"] for n in (1, 5))
+    for name in ("calls_each", "tokens_each", "tau", "speedup"):
+        assert many[name] == one[name] and one[name]["n"] == 3, name
+    assert one["calls_each"]["mean"] == 2.0 and one["tokens_each"]["mean"] == 120.0 and many["runs"] == 15
+
+
 @pytest.mark.parametrize("end", [RunEnded("stopped", 0.0, 1.0, ""), RunEnded("error", None, 1.0, "", "why"), None])
 def test_runs_that_were_cut_off_are_counted_apart(end: RunEnded | None) -> None:
     whole = [plain(6, prompt="a"), run("eagle", [(3, 3, None), (1, 20, None)])]
