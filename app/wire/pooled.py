@@ -93,6 +93,7 @@ class PoolTree(TypedDict):
     steady: float  # share of the rounds that have it
     rounds: int
     quantiles: Quantiles
+    within: NotRequired[list[Mean | None]]  # those shares over prompts; older files have none
     ranks: Ranks
     entropy: RankEntropies
     bins: Bins

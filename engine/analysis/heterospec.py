@@ -6,9 +6,12 @@ none.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
+from engine.analysis.grouping import question
+from engine.analysis.intervals import Interval, clustered_share
 from engine.analysis.tables import Traces, as_list
 from engine.trace.events import Round
 from engine.trace.metrics import pooled
@@ -56,6 +59,17 @@ def tcr_quantiles(traces: Traces, quantiles: Sequence[float] = QUANTILES) -> pd.
     ranked = _ranked(traces)
     rows = [(q, sum(tcr <= q * (n + 1) for tcr, n, _ in ranked) / max(1, len(ranked))) for q in quantiles]
     return pd.DataFrame(rows, columns=["quantile", "share"])
+
+
+def tcr_intervals(traces: Traces, quantiles: Sequence[float] = QUANTILES) -> list[Interval | None]:
+    """The shares of `tcr_quantiles` with 95 % intervals over prompts, whose rounds are no independent ones."""
+    found: dict[tuple[Any, ...], list[tuple[int, int, int]]] = {}
+    for trace in as_list(traces):
+        found.setdefault(question(trace), []).extend(_ranked(trace))
+    return [
+        clustered_share((sum(tcr <= q * (n + 1) for tcr, n, _ in own), len(own)) for own in found.values())
+        for q in quantiles
+    ]
 
 
 def length_by_tcr(traces: Traces) -> pd.DataFrame:

@@ -138,7 +138,8 @@ def _ms(trace: Trace) -> float:
 
 
 def _figures(runs: list[Trace]) -> dict[str, Any]:
-    """Figures 1c to 1e, 3 and 4 of a method: `size`: the largest N (root included), `steady`: rounds with it."""
+    """Figures 1c to 1e, 3 and 4 of a method: `size`: the largest N (root included), `steady`: rounds with it, `within`:
+    the shares of `quantiles` with their intervals."""
     length, entropy = paper.length_by_tcr(runs), paper.entropy_by_tcr(runs)
     bins = paper.bins(runs)
     sizes = [r.fed for t in runs for r in t.rounds if r.drafted]
@@ -147,6 +148,7 @@ def _figures(runs: list[Trace]) -> dict[str, Any]:
         "steady": sizes.count(max(sizes)) / len(sizes),
         "rounds": int(length["rounds"].sum()),
         "quantiles": paper.tcr_quantiles(runs).to_dict("list"),
+        "within": [_interval(share) for share in paper.tcr_intervals(runs)],
         "ranks": length.to_dict("list"),
         "entropy": entropy.to_dict("list"),
         "bins": bins.to_dict("list"),

@@ -40,7 +40,6 @@ class Quantity:
     against: str = ""  # runs on the same prompts, for differences and quotients
     task: str = ""
     path: str = ""  # such as compare.over_k[method=stand,k=8].tau
-    trials: str = ""  # of a share: the path of how many trials it is of; its interval is then Wilson's
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
-from engine.analysis.intervals import Interval, wilson
+from engine.analysis.intervals import Interval
 from engine.papers.entries import Check, Item, Ours, Quantity, quantity
 from engine.papers.measures import measured
 from engine.papers.paths import as_interval, entries, value_at
@@ -23,12 +23,7 @@ def of_records(found: Records) -> Lookup:
 
 def of_file(data: Any) -> Lookup:
     """Numbers from a file of results."""
-
-    def look(q: Quantity) -> Interval | None:
-        found, trials = value_at(data, q.path), value_at(data, q.trials) if q.trials else None
-        return found if found is None or trials is None else wilson(round(found.mean * trials.mean), int(trials.mean))
-
-    return look
+    return lambda q: value_at(data, q.path)
 
 
 def summary(item: Item, look: Lookup, data: Any = None) -> dict[str, Any]:

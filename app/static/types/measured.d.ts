@@ -183,6 +183,8 @@ export interface PoolTree {
   readonly steady: number;
   readonly rounds: number;
   readonly quantiles: Quantiles;
+  /** those shares over prompts; older files have none */
+  readonly within?: readonly (Interval | null)[];
   readonly ranks: Ranks;
   readonly entropy: RankEntropies;
   readonly bins: Bins;

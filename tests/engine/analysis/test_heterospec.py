@@ -9,8 +9,10 @@ from engine.analysis.heterospec import (
     jaccard,
     length_by_tcr,
     samples,
+    tcr_intervals,
     tcr_quantiles,
 )
+from engine.analysis.intervals import Interval, clustered_share, wilson
 from engine.trace.events import Round, RunEnded, RunStarted, Token
 from engine.trace.records import RoundExtras
 from engine.trace.store import Trace
@@ -128,3 +130,16 @@ def test_overlap_of_sets() -> None:
 def test_nothing_to_show() -> None:
     empty = trace([])
     assert length_by_tcr(empty).empty and entropy_by_tcr(empty).empty and bins(empty).empty
+
+
+def test_shares_of_rounds_have_intervals_over_prompts() -> None:
+    """Two prompts that end early in all rounds and one that never does, a run each or two runs of one."""
+    runs = [trace([(1, rank, {})] * 10) for rank in (3, 3, 40, 3)]
+    for run, prompt in zip(runs, "abcb", strict=True):
+        run.head.prompt = prompt
+    found = tcr_intervals(runs, [0.25, 1.0])
+    assert found == [clustered_share([(10, 10), (20, 20), (0, 10)]), wilson(3, 3)]
+    shares = [one.mean for one in found if one]
+    assert shares == tcr_quantiles(runs, [0.25, 1.0])["share"].tolist() == [0.75, 1.0]
+    assert tcr_intervals(runs[0], [0.25]) == [Interval(1.0, None, None, 1)]
+    assert tcr_intervals(trace([]), [0.25]) == [None]

@@ -94,17 +94,6 @@ def test_a_statement_is_decided_by_the_whole_interval(found: Interval | None, as
     assert decided(asked, lambda _: found)["outcome"] == outcome
 
 
-def test_a_share_of_so_many_trials_has_an_interval(tmp_path: Path) -> None:
-    """Six of ten are not known to be more than half; 600 of 1,000 are."""
-    (tmp_path / "a.json").write_text('{"few": {"share": 0.6, "n": 10}, "many": {"share": 0.6, "n": 1000}}')
-    quantities = [Quantity(path=f"a.{name}.share", trials=f"a.{name}.n") for name in ("few", "many")]
-    checks = tuple(Check("More than half.", one, "above", value=0.5) for one in quantities)
-    item = Item("F1", "Figure 1", "x", "y.", checks=checks, source=("a.json",))
-    few, many = follows(item, {}, tmp_path)["checks"]
-    assert (few["outcome"], many["outcome"]) == ("open", "holds")
-    assert many["ours"]["n"] == 1000 and many["ours"]["low"] == pytest.approx(0.5693, abs=1e-4)
-
-
 def test_two_numbers_are_compared_by_both_intervals() -> None:
     """Apart they hold or fail, overlapping they leave it open."""
     spans = {"a": Interval(5, 4, 6, 9), "b": Interval(2, 1, 3, 9), "c": Interval(4.5, 3.5, 5.5, 9)}
