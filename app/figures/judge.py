@@ -32,7 +32,8 @@ def curves(scores: Scores, labels: Labels, threshold: float) -> list[dict[str, A
         f"Area {told}; n = {n}, {important} important. Diamond: the threshold above. Dashed: chance.",
         f"A higher threshold keeps more draft tokens and rejects fewer important ones. n = {n}.",
         f"Counts in bins of 0.05, important upwards, others downwards; n = {n}. A good judge has both heaps apart.",
-        f"In bins of 0.1 with 95 % intervals; n = {n}. On the dashed line a score of 30 % is right in 30 of 100 swaps.",
+        f"In bins of 0.1 with 95 % intervals, as if swaps of one problem were independent; n = {n}. On the dashed "
+        "line a score of 30 % is right in 30 of 100 swaps.",
     )
     drawn = (roc(scores, labels, threshold), recall(scores, labels, threshold), heaps(scores, labels, threshold))
     return captioned(zip((*drawn, reliability(scores, labels)), captions, strict=True))
@@ -108,7 +109,8 @@ def heaps(scores: Scores, labels: Labels, threshold: float) -> go.Figure:
 
 
 def reliability(scores: Scores, labels: Labels) -> go.Figure:
-    """How often swaps of like scores were really important, with Wilson's 95 % interval."""
+    """How often swaps of like scores were really important, with Wilson's 95 % interval. Recorded scores name no
+    problem, so swaps of one count as independent."""
     bins = [(b, b.share) for b in judge.reliability(scores, labels)]
     filled = [(b, share) for b, share in bins if share is not None]
     drawn = figure("Reliability", "mean score of a bin, probability", "share really important")

@@ -47,7 +47,7 @@ export const position = {
   names: ["accept_by_depth"],
   caption:
     "Bars: rounds that accepted a draft token at this position / rounds with a draft. Squares: accepted / tested " +
-    "there (95 % Wilson).",
+    "there (95 % Wilson, as if rounds were independent; those of one prompt are alike).",
   needs: drafted,
   domain: depthsOf,
   draw({ rounds, width, height, small, title, domain, store }) {
@@ -224,8 +224,9 @@ export const entropy = {
   name: "Entropy",
   names: ["accept_rate_tested"],
   caption:
-    "Share of tested draft tokens accepted, by entropy of the distribution at their place (bins of 0.5 nats, 95 % " +
-    "Wilson; hollow: fewer than 5). Grey: number of draft tokens.",
+    "Share of tested draft tokens accepted, by entropy of the distribution at their place (bins of 0.5 nats; 95 % " +
+    "Wilson, as if draft tokens were independent; those of one round and prompt are alike; hollow: fewer than 5). " +
+    "Grey: number of draft tokens.",
   needs: (rounds) => rounds.some((round) => round.nodes?.some((node) => node.h_target != null)),
   domain: (all) => ({
     x: most(all, (rounds) =>
@@ -295,7 +296,8 @@ export const probability = {
   names: ["accept_rate_tested"],
   caption:
     "Share of tested draft tokens accepted, by the probability that the drafter gave them (ten bins, each drawn at " +
-    "its mean, 95 % Wilson; hollow: fewer than 5). On the dashed line tokens are accepted as often as the drafter " +
+    "its mean; 95 % Wilson, as if draft tokens were independent; those of one round and prompt are alike; hollow: " +
+    "fewer than 5). On the dashed line tokens are accepted as often as the drafter " +
     "says, above it oftener. Dotted steps: the measured forecast that a length left to the device began with, where " +
     "there was one. Grey: number of draft tokens.",
   needs: (rounds) => tested(rounds, (node) => node.q).length > 0,

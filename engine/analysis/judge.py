@@ -100,7 +100,8 @@ def histogram(scores: Sequence[float], labels: Sequence[bool], bins: int = 20) -
 
 
 def reliability(scores: Sequence[float], labels: Sequence[bool], bins: int = 10) -> list[Bin]:
-    """Per even bin of the score: how often a swap was important, with Wilson intervals. Empty bins stay, with None."""
+    """Per even bin of the score: how often a swap was important, with Wilson intervals, as if swaps were independent,
+    which those of one problem are not. Empty bins stay, with None."""
     s, y = _arrays(scores, labels)
     index = np.minimum((s * bins).astype(np.int64), bins - 1)
     out = []
