@@ -1,16 +1,26 @@
 import math
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
+from engine.analysis import intervals as measured
 from engine.analysis.intervals import (
     Interval,
+    Spread,
     clustered_mean,
     clustered_share,
+    counted_interval,
     intervals,
     mean_interval,
     of_sums,
+    quotient_interval,
     ratio_interval,
+    share_interval,
+    speedup_interval,
+    spread,
     wilson,
 )
 from engine.trace.sums import Sums
@@ -82,7 +92,7 @@ def test_rounding_puts_no_mean_outside_its_bounds() -> None:
 
 def test_impossible_counts() -> None:
     for successes, n in ((3, 2), (-1, 2)):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=f"{successes} successes of {n}"):
             wilson(successes, n)
 
 
@@ -176,3 +186,75 @@ def test_numbers_of_runs_are_over_prompts_with_the_runs_of_one_taken_together() 
 def test_one_prompt_in_many_runs_has_no_interval() -> None:
     found = intervals([sd(), sd()])
     assert all(one is None or (one.low, one.n) == (None, 1) for one in found.values()) and found["tau"] is not None
+
+
+def test_the_middle_of_runs_and_their_ends() -> None:
+    assert spread([3.0, 1.0, 10.0, 2.0]) == Spread(2.5, 1.0, 10.0, 4)
+    assert spread([]) is None
+
+
+def test_numbers_that_come_so_often_are_those_numbers_written_out() -> None:
+    """Two zeros, one one, three twos."""
+    found, plain = counted_interval((2, 1, 3)), mean_interval([0.0, 0.0, 1.0, 2.0, 2.0, 2.0])
+    assert found is not None and plain is not None and found.mean == pytest.approx(7 / 6) and found.n == 6
+    assert bounds(found) == pytest.approx(bounds(plain))
+    assert width(counted_interval((2, 1, 3), 0.5)) < width(found) / 2
+    assert counted_interval((0, 0, 1)) == Interval(2.0, None, None, 1)
+    assert counted_interval(()) is counted_interval((0, 0)) is None
+
+
+def test_a_quotient_has_the_interval_of_its_logarithm() -> None:
+    """10 of 4 + 6 over 5 of 2 + 3: each row has the same quotient, so the pulls of both are 0.4 - 0.4 and 0.6 - 0.6.
+    Of 3 + 7 over 2 + 3 they are 0.3 - 0.4 and 0.7 - 0.6, so the standard error is sqrt(2 . 0.02) = 0.2."""
+    assert bounds(quotient_interval([4, 6], [2, 3])) == pytest.approx((2.0, 2.0))
+    found = quotient_interval([3, 7], [2, 3])
+    assert found is not None and found.mean == pytest.approx(2.0) and found.n == 2
+    half = 12.7062 * 0.2
+    assert bounds(found) == pytest.approx((2 * math.exp(-half), 2 * math.exp(half)), rel=1e-4)
+    both = quotient_interval([3, 7], [2, 3], [4, 6], [1, 9])  # pulls: 0.3 - 0.4 - 0.4 + 0.1 and 0.7 - 0.6 - 0.6 + 0.9
+    assert both is not None and both.mean == pytest.approx(2.0)
+    assert bounds(both)[1] == pytest.approx(2 * math.exp(12.7062 * math.sqrt(2 * 2 * 0.4**2)), rel=1e-4)
+    assert width(quotient_interval([3, 7], [2, 3], confidence=0.5)) < width(found) / 2
+    one = quotient_interval([3], [2])
+    assert one is not None and (one.low, one.high, one.n) == (None, None, 1) and one.mean == pytest.approx(1.5)
+    assert quotient_interval([0, 0], [2, 3]) is quotient_interval([2, 3], [0, 0]) is None
+
+
+def test_a_ratio_that_is_no_number_is_none_and_one_that_may_be_none_has_no_bounds() -> None:
+    def ratio(sums: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(sums[..., 0] / sums[..., 1])
+
+    assert ratio_interval([], ratio) is ratio_interval([(1, 0), (2, 0)], ratio) is None
+    assert ratio_interval([(3, 2)], ratio) == Interval(1.5, None, None, 1)
+    assert ratio_interval([(3, 2), (1, 0)], ratio) == Interval(2.0, None, None, 2), "drawn twice, (1, 0) has no ratio"
+    found = ratio_interval([(3, 2), (1, 2)], ratio)
+    assert found == Interval(1.0, 0.5, 1.5, 2)
+    assert ratio_interval([(float(i), 1 + i % 3) for i in range(9)], ratio, seed=1) != ratio_interval(
+        [(float(i), 1 + i % 3) for i in range(9)], ratio
+    )
+
+
+def test_rows_are_drawn_again_alike_however_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(float(i), 1.0) for i in range(10)]
+    whole = ratio_interval(rows, lambda s: s[..., 0] / s[..., 1])
+    sizes: list[int] = []
+    drawn = np.random.default_rng(0).integers
+
+    class Generator:
+        def integers(self, low: int, high: int, size: tuple[int, int]) -> NDArray[Any]:
+            sizes.append(size[0])
+            return drawn(low, high, size)
+
+    monkeypatch.setattr(measured, "ROOM", 60)
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Generator())
+    assert ratio_interval(rows, lambda s: s[..., 0] / s[..., 1]) == whole
+    assert set(sizes) == {3, 2} and sum(sizes) == measured.RESAMPLES, "3 x 10 rows of 2 numbers at a time"
+
+
+def test_a_speedup_is_our_speed_over_that_of_plain_decoding() -> None:
+    found = speedup_interval([(10.0, 2.0, 10.0, 6.0), (30.0, 6.0, 30.0, 18.0)])
+    assert found is not None and found.mean == 3.0 and bounds(found) == pytest.approx((3.0, 3.0))
+
+
+def test_a_mean_of_shares_is_of_as_many_trials_as_prompts() -> None:
+    assert share_interval([0.5, 1.0, 0.0, 0.5], 0.9) == wilson(2, 4, 0.9)

@@ -119,3 +119,47 @@ def test_wilson_s_interval_for_means_of_repeats(good: int, n: int) -> None:
     found, known = share_interval([1.0] * good + [0.0] * (n - good)), wilson(good, n)
     assert found and known and (found.mean, found.low, found.high) == pytest.approx((known.mean, known.low, known.high))
     assert share_interval([]) is None
+
+
+def test_repeats_are_those_of_the_prompt_that_was_answered_least() -> None:
+    runs = [said(RIGHT, "a"), said(RIGHT, "a"), said(RIGHT, "b")]
+    found = quality(runs)
+    assert (found["responses"], found["prompts"], found["repeats"]) == (3, 2, 1)
+    assert "majority" not in found, "a prompt that was answered once has no majority"
+    assert quality(runs[:2])["repeats"] == 2
+    assert quality([]) == {"responses": 0, "prompts": 0, "repeats": 0}
+
+
+def test_majorities_are_compared_prompt_by_prompt() -> None:
+    """Ours: a right, b right, c wrong; plain decoding's: a wrong, b right, c wrong. One of three prompts is gained."""
+    ours = [said(text, p) for p, text in (("a", RIGHT), ("b", RIGHT), ("c", WRONG)) for _ in range(3)]
+    plain = [said(text, p) for p, text in (("a", WRONG), ("b", RIGHT), ("c", WRONG)) for _ in range(3)]
+    found = quality(ours, plain)
+    assert (found["majority"]["mean"], found["majority"]["n"]) == (pytest.approx(2 / 3), 3)
+    assert found["majority_difference"]["mean"] == pytest.approx(1 / 3)
+    assert (found["majority_difference"]["low"], found["majority_difference"]["high"]) == (0.0, 1.0)
+
+
+def test_a_measure_that_does_not_fit_is_absent() -> None:
+    assert "accuracy" not in quality([said("a dog", task="qmsum", answer="a dog", right=True)]), "a summary"
+    marked = said("der Hund", task="sentences", answer="der Hund")
+    assert "bleu" in quality([marked])
+    without = said("der Hund", "b", task="sentences", answer="")
+    assert "bleu" not in quality([marked, without]), "a translation without a reference"
+    assert "accuracy" not in quality([said(RIGHT), said(RIGHT, "b", task="own prompts")]), "a task that nobody marks"
+    two = [said(RIGHT, p, task=t, right=True) for p, t in (("a", "arithmetic"), ("b", "functions")) for _ in range(2)]
+    assert "accuracy" in quality(two) and "majority" not in quality(two), "answers of two tasks are no votes"
+
+
+def test_what_nobody_marked_on_the_other_side_gives_no_difference() -> None:
+    found = quality([said(RIGHT)], [said(RIGHT, answer="", task="arithmetic")])
+    assert found["accuracy"]["mean"] == 1 and "accuracy_difference" not in found
+    assert found["response_tokens_difference"]["mean"] == 0
+
+
+def test_only_bleu_is_told_in_per_cent_of_plain_decoding() -> None:
+    pair = [said("der Hund sieht die Katze", task="sentences", answer="der Hund sieht die Katze")]
+    found = quality(pair, [said("der Hund sieht die Maus", task="sentences", answer="der Hund sieht die Katze")])
+    assert found["bleu_relative"]["mean"] == pytest.approx(100 * 100 / (100 - found["bleu_difference"]["mean"]))
+    assert [name for name in found if name.endswith("relative")] == ["bleu_relative"]
+    assert found["chrf_difference"]["mean"] > 0

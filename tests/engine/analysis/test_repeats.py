@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.analysis.repeats import repeated
+from engine.analysis.repeats import repeated, whole
 from engine.trace.events import RunEnded
 from engine.trace.store import Trace
 from tests.engine.analysis.made import ar
@@ -78,3 +78,26 @@ def test_the_same_run_again_is_no_further_evidence_of_a_cause() -> None:
     assert same.verdict.why == "Only 2 target calls: too few to name a cause."
     enough = repeated({"ar": plain(*[10.0] * 5), "sd": [run(["aaa"] * 8)] * 5})["sd"]
     assert enough.verdict is not None and enough.verdict.cause == "pays off"
+
+
+def test_a_run_counts_once_it_has_rounds_and_an_end_of_its_own() -> None:
+    ended = run(["aaa"])
+    assert whole(ended)
+    assert not whole(Trace([ended.head, *([ended.end] if ended.end else [])])), "no round"
+    assert not whole(Trace([ended.head, *ended.rounds])), "no end"
+    for reason, counts in (("error", False), ("stopped", False), ("limit", True), ("eos", True)):
+        ended.end = RunEnded(reason, 0.0, 0.0, "")  # type: ignore[arg-type]
+        assert whole(ended) is counts, reason
+
+
+def test_a_number_that_no_run_has_is_none() -> None:
+    found = repeated({"ar": plain(10.0, 20.0)})["ar"]
+    assert found.accept_rate is None and found.speedup is None, "nothing was drafted, and there is no other lane"
+    assert found.tau is not None and (found.tau.median, found.tau.n) == (1.0, 2)
+    assert found.texts == 1
+
+
+def test_a_speedup_of_one_run_has_no_range() -> None:
+    found = repeated({"ar": plain(10.0), "sd": [run(["aaa"] * 8)]})["sd"]
+    assert found.speedup is not None and found.speedup.low == found.speedup.high == found.speedup.median
+    assert found.speedup.median == pytest.approx(4 / 11.4 * 10)
