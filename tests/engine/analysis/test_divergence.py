@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from engine.analysis.divergence import divergence
+from engine.analysis.divergence import NEAR, divergence
 from engine.errors import ConfigError
 from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, DOG, HAS, IS, SAMPLED, SAT, ar, bush, chain, head, light
@@ -121,3 +121,53 @@ def test_a_veto_elsewhere_in_the_tree_is_not_to_blame() -> None:
     tree.rounds[0].nodes[0].state = "vetoed"  # at depth 1; the difference is the correction at depth 3
     found = divergence(ar([DOG, IS, HAS]), tree)
     assert found is not None and (found.pos, found.cause) == (2, "unexplained")
+
+
+def test_both_probabilities_are_of_one_row_where_one_has_both() -> None:
+    """The second run's row has both tokens; the first's has only one, with another number."""
+    one, two = base(), other()
+    one.tokens[2].top_target = [(HAS, 0.9)]
+    two.rounds[0].nodes[2].top_target, two.tokens[2].top_target = [(HAS, 0.2), (SAT, 0.6)], [(HAS, 0.2), (SAT, 0.6)]
+    found = divergence(one, two)
+    assert found is not None and found.p == (0.2, 0.6) and found.gap == pytest.approx(math.log(3))
+    turned = divergence(two, one)
+    assert turned is not None and turned.p == (0.6, 0.2) and turned.gap == pytest.approx(math.log(3))
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_token_that_the_target_never_gives_has_no_gap(which: int) -> None:
+    one = base()
+    one.tokens[2].top_target = [(HAS, 0.0 if which == 0 else 0.4), (SAT, 0.0 if which == 1 else 0.4)]
+    found = divergence(one, other())
+    assert found is not None and found.gap is None and "the gap was not recorded" in found.text
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_either_side_may_be_to_blame(turned: bool) -> None:
+    """Each cause by one of two runs alone, whichever is named first."""
+
+    def cause(one: Trace, two: Trace) -> str:
+        found = divergence(two, one) if turned else divergence(one, two)
+        assert found is not None
+        return found.cause
+
+    alone = other("aaa", IS, (CAT, DOG, SAT))
+    alone.rounds[0].fed = 0
+    for event in alone.rounds:
+        event.drafted, event.nodes, event.accepted = 0, [], 0
+    for token in alone.tokens:
+        token.origin, token.node = "draft", None
+    assert cause(base(), alone) == "draft alone"
+    placed = other()
+    placed.tokens[2].origin = "placed"
+    assert cause(base(), placed) == "written in place"
+    assert cause(base(), other("aav", SAT, (CAT, DOG, HAS), guarantee="lossy")) == "lossy rule"
+    assert cause(base(), other(sampling=SAMPLED)) == "sampling draw"
+
+
+def test_a_gap_as_wide_as_the_dtype_s_own_is_a_near_tie(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = divergence(base(0.4, 0.3), other())
+    assert found is not None and found.gap is not None
+    monkeypatch.setitem(NEAR, "float32", found.gap)
+    again = divergence(base(0.4, 0.3), other())
+    assert again is not None and again.cause == "near-tie"

@@ -143,3 +143,24 @@ def test_shares_of_rounds_have_intervals_over_prompts() -> None:
     assert shares == tcr_quantiles(runs, [0.25, 1.0])["share"].tolist() == [0.75, 1.0]
     assert tcr_intervals(runs[0], [0.25]) == [Interval(1.0, None, None, 1)]
     assert tcr_intervals(trace([]), [0.25]) == [None]
+
+
+def test_only_rounds_with_what_is_asked_count() -> None:
+    none, light = trace([(0, 0, {})]), trace([(3, 3, {"phi": 1.0})])
+    none.rounds[0].drafted = none.rounds[0].levels = 0
+    light.rounds[0].tcr = None
+    assert tcr_quantiles([RUN, none])["share"].tolist() == tcr_quantiles(RUN)["share"].tolist()
+    assert samples([light]) == [] and len(length_by_tcr([light, none])) == 0
+    assert tcr_quantiles(trace([]))["share"].tolist() == [0.0] * 5
+    assert bins(RUN).columns.tolist() == ["bin", "rounds", "share", "phi", "tau", "levels", "n_verify"]
+
+
+def test_an_ablation_beside_plain_decoding_has_its_speed() -> None:
+    """Nine tokens of each of two rounds in 8 ms against one token."""
+    fast, plain = trace([(8, 8, {}), (8, 8, {})]), trace([(0, 0, {}), (0, 0, {})], "ar")
+    for run in (fast, plain):
+        run.head.extras["process"] = "one"
+    for event in plain.rounds:
+        event.drafted = event.levels = 0
+    assert ablation({"EAGLE-3": fast}, plain)["speedup"].tolist() == [9.0]
+    assert "speedup" not in ablation({"EAGLE-3": fast})

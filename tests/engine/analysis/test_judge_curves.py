@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+from engine.analysis.intervals import wilson
 from engine.analysis.judge import (
     accuracy,
     at_threshold,
@@ -101,3 +102,51 @@ def test_scores_must_be_probabilities() -> None:
     for scores, labels in (([1.2], [True]), ([float("nan")], [True]), ([0.1], [])):
         with pytest.raises(ValueError):
             roc(scores, labels)
+
+
+def test_a_curve_goes_through_the_shares_at_each_score() -> None:
+    """Scores 0.9 (important), 0.9 (not), 0.4 (not), 0.2 (important): two steps of a half, one with a tie."""
+    curve = roc([0.2, 0.9, 0.4, 0.9], [True, True, False, False])
+    assert curve.true_positive == [0.0, 0.5, 0.5, 1.0] and curve.false_positive == [0.0, 0.5, 1.0, 1.0]
+    assert curve.thresholds == [float("inf"), 0.9, 0.4, 0.2]
+    assert curve.auc == pytest.approx(0.125 + 0.25)
+    nothing = roc([], [])
+    assert (nothing.true_positive, nothing.false_positive, nothing.auc) == ([0.0], [0.0], None)
+
+
+def test_the_threshold_of_a_recall_that_is_no_share_is_refused() -> None:
+    for recall in (0.0, -0.1, 1.01):
+        with pytest.raises(ValueError, match=f"recall {recall} is not above 0"):
+            recall_threshold([0.5], [True], recall)
+    ten = [i / 10 for i in range(10)]
+    assert recall_threshold(ten, [True] * 10) == 0.1, "nine of ten are rejected at 0.1"
+
+
+def test_bins_of_reliability_say_where_they_lie_and_what_is_in_them() -> None:
+    bins = reliability([0.0, 0.25, 0.3, 0.5, 1.0], [False, True, False, True, True], bins=4)
+    assert [(b.low, b.high) for b in bins] == [(0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1)]
+    assert [(b.n, b.important) for b in bins] == [(1, 0), (2, 1), (1, 1), (1, 1)]
+    assert bins[1].mean_score == pytest.approx(0.275) and bins[1].share == wilson(1, 2)
+    # |0 - 0| + 2 |0.275 - 0.5| + |0.5 - 1| + |1 - 1|, over five
+    assert calibration_error([0.0, 0.25, 0.3, 0.5, 1.0], [False, True, False, True, True], bins=4) == pytest.approx(
+        0.19
+    )
+    assert len(histogram([], [])["edges"]) == 21 and len(reliability([], [])) == 10
+
+
+def test_curves_of_few_points_and_in_any_order() -> None:
+    falling, flat = [(4.0, 0.5), (2.0, 1.0)], [(1.0, 0.5), (3.0, 0.5), (3.0, 0.1)]
+    assert mean_gap(falling, flat) == pytest.approx(0.375), "from 2 to 3: half of 1 - 0.75, above 0.5"
+    assert mean_gap(falling, flat, points=2) == pytest.approx((0.5 + 0.25) / 2)
+    assert mean_gap(flat, falling, points=2) == pytest.approx(-(0.5 + 0.25) / 2)
+    assert mean_gap(falling, [(3.0, 0.5)]) is mean_gap([(3.0, 0.5)], falling) is None
+    assert share_above(falling, [(4.0, 0.5), (5.0, 0.5)]) is None, "a single common point is no range"
+    assert share_above(falling, falling) == 1.0, "at least as high"
+
+
+@pytest.mark.parametrize("scores", [[-0.1], [1.1], [float("inf")], [float("-inf")]])
+def test_what_is_no_probability_is_refused(scores: list[float]) -> None:
+    with pytest.raises(ValueError, match="scores are probabilities, 0 to 1"):
+        roc(scores, [True])
+    with pytest.raises(ValueError, match="2 scores for 2 labels"):
+        roc([[0.1, 0.2]], [[True, False]])  # type: ignore[list-item]

@@ -88,3 +88,20 @@ def test_what_is_no_trace_is_told(given: Any) -> None:
     for table in (tokens_df, nodes_df, rounds_df):
         with pytest.raises(ConfigError, match=r"made of traces, not of (5|None|'run.jsonl')"):
             table(given)
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([1, 2.5], "float64"),
+        ([1, None], "float64"),
+        ([True, 1], "object"),
+        (["a", 1], "object"),
+        ([[1], None], "object"),
+    ],
+)
+def test_an_extra_is_a_number_where_all_its_values_are(values: list[Any], dtype: str) -> None:
+    trace = sd()
+    for event, value in zip(trace.rounds, values, strict=False):
+        event.extras = {"made": value}  # type: ignore[typeddict-unknown-key]
+    assert len(trace.rounds) >= 2 and rounds_df(trace)["x_made"].dtype == dtype
