@@ -55,7 +55,8 @@ def first_k(rows: Sequence[Row], method: str, k: int) -> dict[str, Any]:
 def at(rows: Sequence[Row], method: str, trajectory: int) -> dict[str, Any]:
     """Acceptance length of one trajectory alone (number from 1), mean over problems with its 95 % interval."""
     found = [g[trajectory - 1 : trajectory] for g in by_problem(rows, method).values() if len(g) >= trajectory]
-    interval = mean_interval([_tau(row) for row in found if _ran(row)])
+    found = [group for group in found if _ran(group)]
+    interval = mean_interval([_tau(group) for group in found])
     return {
         "method": method,
         "trajectory": trajectory,
