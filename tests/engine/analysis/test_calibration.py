@@ -59,3 +59,11 @@ def test_a_recorded_tree_has_the_bins_of_numpy(tree: Trace) -> None:
     assert found.said == pytest.approx(tested.q.mean())
     gaps = [abs(one.share - one.said) * one.n for one in found.bins if one.n]
     assert found.error == pytest.approx(sum(gaps) / len(tested))
+
+
+def test_bins_are_tenths_of_certainty_and_errors_count_on_either_side() -> None:
+    found = calibration([(0.05, True), (0.55, False), (0.55, False), (0.35, True)])
+    assert [(one.low, one.high) for one in found.bins][:2] == [(0.0, 0.1), (0.1, 0.2)] and found.bins[9].high == 1.0
+    assert found.error == pytest.approx((0.95 + 2 * 0.55 + 0.65) / 4)
+    empty = calibration([])
+    assert empty.n == 0 and all(math.isnan(value) for value in (empty.said, empty.share, empty.error))

@@ -160,3 +160,38 @@ def test_quality_is_told_of_runs_that_were_marked() -> None:
         "accuracy"
         not in rows(pool([*marked("eagle", "yn"), run("other", [(1, 1, None)])])["sections"][-1])["OTHER"]["quality"]
     )
+
+
+def test_what_is_told_of_the_runs_themselves() -> None:
+    traces = [run("eagle", [(1, 1, None)], prompt=p, device=d) for p, d in (("a", "cuda"), ("b", "cpu"))]
+    for trace, created in zip(traces, ("2026-01-02", "2026-01-01"), strict=True):
+        trace.head.created = created
+        trace.head.models["target"] = {"id": "t", "revision": "r"}
+    found = pool(traces)
+    assert (found["device"], found["dtype"], found["created"]) == ("cpu and cuda", "float32", "2026-01-02")
+    assert found["target"] == {"id": "t", "revision": "r"} and found["commands"] == ["made"] and found["runs"] == 2
+    assert (found["kind"], found["schema"]) == ("pooled", 1) and "left_out" not in found
+
+
+def test_a_tree_s_size_is_the_largest_and_how_many_rounds_have_it() -> None:
+    """A round of 60 tokens, two of 22 that the text's end cut short, one without a draft."""
+    traces = [run("eagle", [(1, 1, None)]), run("eagle", [(1, 1, None)] * 2, fed=22, prompt="b")]
+    idle = run("eagle", [(0, 0, None)], fed=1, prompt="c")
+    drawn = pool([*traces, idle])["sections"][0]["figures"]["EAGLE"]
+    assert (drawn["size"], drawn["steady"], drawn["rounds"]) == (60, 0.33333, 3)
+    assert [share["mean"] for share in drawn["within"]] == drawn["quantiles"]["share"]
+    assert drawn["within"][0]["n"] == 2 and drawn["within"][0]["low"] is not None
+
+
+def test_the_row_that_mechanisms_are_added_to_is_of_the_same_drafter_rule_and_tree() -> None:
+    """Each of these but the last differs in one thing; the one that is alike comes last, with its own title."""
+    binned = run("binned", [(8, 8, 1.0)], knobs=BINNED, shape="entropy_binned")
+    others = [
+        run(name, [(4, 4, None)], prompt=name) for name in ("drafter", "rule", "shape", "knob", "missing", "alike")
+    ]
+    others[0].head.drafter, others[1].head.rule, others[2].head.shape = "other", "typical", "static_tree"
+    others[3].head.knobs, others[4].head.knobs = {**TREE, "total_token": 40}, {"depth": 7}
+    assert [row["method"] for row in pool([binned, *others])["sections"][0]["ablation"]] == ["ALIKE", "+DCA"]
+    assert [row["method"] for row in pool([binned, *others[:5]])["sections"][0]["ablation"]] == ["+DCA"]
+    odd = run("binned", [(8, 8, 1.0)], knobs={**BINNED, "ded": False}, shape="entropy_binned", prompt="odd")
+    assert pool([odd, *others])["sections"][0]["ablation"] == [], "no step of the paper's table"
