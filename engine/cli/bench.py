@@ -24,9 +24,9 @@ from engine.cli.progress import track
 from engine.cli.specs import Spec, label, once, parse_method, split
 from engine.errors import ConfigError
 from engine.files.places import locate
-from engine.files.presets import get_preset
 from engine.lab import Lab
 from engine.model.devices import described
+from engine.runs.loading import wanted
 from engine.tasks import Problem
 from engine.tasks.marking import OWN, marking
 from engine.tune.speed import measure
@@ -154,17 +154,16 @@ def _contenders(lab: Lab, specs: list[Spec], first: list[int], args: argparse.Na
 
 def _transformers(lab: Lab, args: argparse.Namespace, n: int) -> dict[str, Contender]:
     """Generate, assisted generation with the same draft and length 5, and prompt lookup."""
-    preset = get_preset(args.preset or "tiny") if not args.target else None
-    folder = locate(preset.models["target"]) if preset else args.target
-    draft = locate(preset.models["draft"]) if preset and "draft" in preset.models else args.draft
-    if folder is None:
-        raise ConfigError("Name a preset or a target.")
+    given = {role: ref for role, ref in (("target", args.target), ("draft", args.draft)) if ref is not None}
+    preset = None if args.target else args.preset or "tiny"
+    folders = {role: locate(ref) for role, ref in wanted(preset, given, {}, args.dtype).models.items()}
+    target = folders["target"]
     found = {
-        "hf generate": theirs(lab, folder, n),
-        "hf prompt lookup": theirs(lab, folder, n, prompt_lookup_num_tokens=10),
+        "hf generate": theirs(lab, target, n),
+        "hf prompt lookup": theirs(lab, target, n, prompt_lookup_num_tokens=10),
     }
-    if draft:
-        found["hf assisted 5"] = theirs(lab, folder, n, assistant=draft, num_assistant_tokens=5)
+    if "draft" in folders:
+        found["hf assisted 5"] = theirs(lab, target, n, assistant=folders["draft"], num_assistant_tokens=5)
     return found
 
 

@@ -15,8 +15,8 @@ Spec = tuple[str, dict[str, str]]  # a method and its knobs
 def split(text: str) -> list[str]:
     """Methods at commas; a part that begins like a number goes on with the list that is a knob's value before it."""
     parts: list[str] = []
-    for part in text.split(","):
-        if parts and "=" in parts[-1] and part.strip()[:1] in set("0123456789.-+"):
+    for part in map(str.strip, text.split(",")):
+        if parts and "=" in parts[-1] and part[:1] in set("0123456789.-+"):
             parts[-1] += "," + part
         else:
             parts.append(part)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from engine.bench.bookkeeping import bookkeeping
-from engine.cli import main, tree
+from engine.cli import bench, main, tree
+from engine.cli.options import add_models
 from engine.cli.specs import split
 from engine.errors import ConfigError
 from engine.lab import Lab
@@ -206,6 +207,7 @@ def test_compare_leaves_a_prompt_out_that_not_all_methods_can_run(
 def test_a_list_as_a_knob_keeps_its_commas() -> None:
     given = "ar,heterospec:thresholds=0.5,1.2,-3:gamma=2,sd:gamma=7,eagle3"
     assert split(given) == ["ar", "heterospec:thresholds=0.5,1.2,-3:gamma=2", "sd:gamma=7", "eagle3"]
+    assert split(given.replace(",", ", ")) == split(given)
 
 
 def test_prompt_files_with_marks_blank_lines_and_other_separators(
@@ -229,6 +231,25 @@ def test_calibrate_averages_the_largest_entropies(
     assert (
         found["tau_entropy"] > 0 and found["positions"] > (40 if forced else 10) and found["teacher_forced"] is forced
     )
+
+
+@pytest.mark.parametrize(
+    ("preset", "given", "draft"),
+    [("first_look", [], "draft"), ("tiny", ["--draft", "MINE"], "MINE"), ("", ["--target", "T"], None)],
+)
+def test_transformers_is_timed_with_the_models_that_are_loaded(
+    preset: str, given: list[str], draft: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a case's pair as well, and with the draft that replaces a preset's own."""
+    seen = list[tuple[str, str | None]]()
+    monkeypatch.setattr(bench, "theirs", lambda _lab, target, _n, assistant=None, **_: seen.append((target, assistant)))
+    parser = argparse.ArgumentParser()
+    add_models(parser)
+    args = parser.parse_args([*(["--preset", preset] if preset else []), *given])
+    found = bench._transformers(None, args, 6)  # type: ignore[arg-type]
+    assert {Path(target).name for target, _ in seen} == {"T" if "T" in given else "target"}
+    assert ("hf assisted 5" in found) == bool(draft)
+    assert [Path(helper).name for _, helper in seen if helper] == ([draft] if draft else [])
 
 
 def test_bench_reports_ratios_and_counts(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
