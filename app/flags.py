@@ -10,6 +10,7 @@ from app import zerogpu
 from app.guard import ORIGINS
 from engine import __version__
 from engine.cli.kinds import THREADS
+from engine.config import LAB_OPTIONS
 from engine.errors import ConfigError
 from engine.model.devices import dtype_on, homes
 from engine.parser import Parser
@@ -20,9 +21,6 @@ ABOUT = "Start the page. Flags win over environment variables (in brackets), whi
 BESIDES = f"""Variables without a flag: {ORIGINS}, origins of other pages that may ask this server, with spaces between
 and * for a part; {SWITCH}, whether generated code is run: 1, 0, or unconfined (also where the kernel does not confine
 it). An empty variable counts as none."""
-# names of `Lab.load` that are no roles of assets
-PLACES = ("device", "target_device", "draft_device", "graphs")
-TAKEN = ("preset", "target", "draft", "eagle", *PLACES, "dtype", "threads", "languages")
 LIKE_FOLDERS = ("./", "../", "~", "/")
 
 
@@ -153,6 +151,6 @@ def role_and_place(text: str) -> tuple[str, str]:
     role, _, place = text.partition("=")
     if not role or not place:
         raise argparse.ArgumentTypeError(f"it takes ROLE=DIR, not {text!r}")
-    if role in TAKEN:
+    if role in LAB_OPTIONS:
         raise argparse.ArgumentTypeError(f"{role!r} is no role of an asset; there may be a flag of that name")
     return role, place

@@ -22,6 +22,10 @@ TOP_KS = f"an integer from 0 (off) to {MOST_TOP_K}"
 AUTO = "auto"  # value of a knob that is chosen from round to round, where the knob allows it
 MOST_TEXT = 2000  # characters of a knob that is a text
 MAX_SEED = 2**53  # whole numbers beyond it do not survive JSON readers
+LAB_OPTIONS = (  # keywords of `Lab.load`; any other names the role of an asset
+    *("preset", "target", "draft", "eagle", "device", "target_device", "draft_device", "graphs", "dtype", "threads"),
+    *("languages", "target_endpoint", "target_model", "target_key"),
+)
 
 
 def within(low: float | None, high: float | None) -> str:

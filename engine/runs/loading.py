@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from engine.config import Calibration
+from engine.config import LAB_OPTIONS, Calibration
 from engine.drafters import DRAFTERS
 from engine.errors import ConfigError, unknown
 from engine.files.places import locate
@@ -18,23 +18,6 @@ from engine.model.devices import accelerators, place
 from engine.model.hub import fetch, local
 from engine.progress import loading, size_of
 from engine.runs.assets import LOADERS
-
-OPTIONS = (
-    "preset",
-    "target",
-    "draft",
-    "eagle",
-    "device",
-    "target_device",
-    "draft_device",
-    "graphs",
-    "dtype",
-    "threads",
-    "languages",
-    "target_endpoint",
-    "target_model",
-    "target_key",
-)  # of Lab.load, besides the roles of assets
 
 
 @dataclass(frozen=True)
@@ -78,7 +61,7 @@ def wanted(
         dtype = found.dtype if dtype == "auto" else dtype
     for role in assets:
         if (kind := role.split(":")[0]) not in LOADERS:
-            raise ConfigError(unknown("option or asset role", kind, (*OPTIONS, *LOADERS)))
+            raise ConfigError(unknown("option or asset role", kind, (*LAB_OPTIONS, *LOADERS)))
     return Wanted(models, assets, dtype, preset is not None, calibrated, forecasts, languages)
 
 

@@ -4,6 +4,7 @@ import re
 import socket
 import subprocess
 import sys
+from inspect import Parameter, signature
 from typing import Any
 from urllib.request import urlopen
 
@@ -12,8 +13,10 @@ import torch
 
 from app import __main__ as command
 from app.flags import parser
+from engine.config import LAB_OPTIONS
 from engine.errors import ConfigError
 from engine.files.places import ROOT
+from engine.lab import Lab
 from engine.tasks.sandbox import run_python
 from tests.app.fakes import free_port
 
@@ -63,11 +66,16 @@ def test_without_a_target_heads_go_with_the_presets(loaded: Any) -> None:
     assert "eagle" not in loaded()["tiny"]
 
 
-@pytest.mark.parametrize("given", ["judge", "=folder", "judge=", "target=folder"])
+@pytest.mark.parametrize("given", ["judge", "=folder", "judge=", "target=folder", "target_key=text"])
 def test_an_asset_is_a_role_and_a_folder(given: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parser().parse_args(["--asset", given])
     assert "--asset" in capsys.readouterr().err
+
+
+def test_words_that_name_no_asset_are_the_options_of_loading() -> None:
+    given = signature(Lab.load).parameters.values()
+    assert {one.name for one in given if one.kind is not Parameter.VAR_KEYWORD} == set(LAB_OPTIONS)
 
 
 def test_what_goes_with_a_target_is_refused_without_one() -> None:
