@@ -106,8 +106,8 @@ def usual(args: argparse.Namespace) -> dict[str, str]:
 
 
 def load(**given: str | None) -> LabLike:
-    """A lab; torch is imported here and not before. How many threads it uses is told."""
-    lab = import_module("engine.lab").Lab.load(**given)
+    """A lab. How many threads it uses is told."""
+    lab = import_module("engine.lab").Lab.load(**given)  # seconds, which no server waits for as it starts
     print(f"{given.get('preset') or given.get('target')}: on {lab.device}, torch uses {lab.threads}", flush=True)
     loaded: LabLike = lab
     return loaded

@@ -82,11 +82,8 @@ class Handlers:
         request: gr.Request | None = None,
     ) -> Iterator[str]:
         """Stream JSON texts {id, seq, lanes | ev | done}. `knobs` is {method: {knob: value}}; `stop` ends runs."""
-        yield from self._run(locals())
-
-    def _run(self, values: dict[str, Any]) -> Iterator[str]:
         with curable("a run of the API"):
-            for message in self.service.run(self._request(values), keeps=False):
+            for message in self.service.run(self._request(locals()), keeps=False):
                 yield written(message)
 
     def decode(

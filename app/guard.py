@@ -37,11 +37,7 @@ class Rules:
         name = (host or LOOPBACK[1]).strip("[]").lower()
         own = tuple(os.environ.get(ORIGINS, "").split())
         return cls(
-            ()
-            if name in ANYWHERE
-            else tuple(dict.fromkeys((*LOOPBACK, name)))
-            if name in LOOPBACK
-            else (name, *LOOPBACK),
+            () if name in ANYWHERE else tuple(dict.fromkeys((*LOOPBACK, name))),
             own + (SPACES if os.environ.get("SPACE_ID") else ()),
             most_bytes,
         )

@@ -42,7 +42,7 @@ def opener(load: Callable[..., LabLike], **usual: str) -> Opener:
     alike = {name: value for name, value in usual.items() if name != "threads"}  # of a look and of loading
 
     def look(pair: Pair) -> Preflight:
-        module = import_module("engine.runs.preflight")  # torch comes with it
+        module = import_module("engine.runs.preflight")  # seconds, as engine.lab
         found: Preflight = module.preflight(**pair.models, languages=pair.languages, **alike)
         return found
 
