@@ -15,6 +15,7 @@ from app.answers import Json, refused
 from app.endpoint import ZIPPED
 from app.figures import papers as figures
 from app.service import Service
+from engine.analysis.words import estimate
 from engine.config import Card
 from engine.errors import LabError
 from engine.papers import entries
@@ -190,11 +191,7 @@ def _scaled(cell: Mapping[str, Any] | None, scale: float) -> Mapping[str, Any] |
 
 
 def _told(cell: Mapping[str, Any] | None) -> str | None:
-    if cell is None:
-        return None
-    if cell["low"] is None:
-        return f"{cell['mean']:.4g}"
-    return f"{cell['mean']:.4g} ({cell['low']:.4g} to {cell['high']:.4g})"
+    return None if cell is None else estimate(cell, ".4g")
 
 
 def _live(item: Item, cards: Mapping[str, Card]) -> dict[str, Any] | None:

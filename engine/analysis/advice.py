@@ -18,7 +18,7 @@ from statistics import median
 from typing import Any
 
 from engine.analysis.grouping import by_prompt, pair_names, task_of
-from engine.analysis.intervals import Interval, ratio_interval
+from engine.analysis.intervals import Interval, as_json, ratio_interval
 from engine.config import AUTO
 from engine.costs import Curve
 from engine.errors import ConfigError
@@ -72,15 +72,12 @@ class Option:
 
     def to_json(self) -> dict[str, Any]:
         """What is told of it."""
-        found = self.speedup
         return {
             "label": self.label,
             "method": self.method,
             "title": self.title,
             "knobs": dict(self.knobs),
-            "speedup": None
-            if found is None
-            else {"mean": found.mean, "low": found.low, "high": found.high, "n": found.n},
+            "speedup": as_json(self.speedup),
             "tau": self.tau,
             "levels": self.levels,
             "usual": self.usual,

@@ -8,7 +8,6 @@ import hashlib
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,7 +18,7 @@ import pyarrow as pa
 from pyarrow import compute, parquet
 
 from engine.analysis.grouping import one_target, task_of
-from engine.analysis.intervals import quotient_interval
+from engine.analysis.intervals import as_json, quotient_interval
 from engine.errors import TraceError, shown
 from engine.files.documents import fits
 from engine.files.written import beside, naming, ready_folder, writable
@@ -332,8 +331,7 @@ def _quotient(own: pd.DataFrame, *columns: "pd.Series[Any]") -> dict[str, Any] |
     """Of columns of runs: those of one prompt are added up, since they are no independent ones."""
     keys = [own[name] for name in ASKED]
     prompts = (column.groupby(keys, sort=False).sum() for column in columns)
-    found = quotient_interval(*(column.to_numpy(dtype=np.float64) for column in prompts))
-    return None if found is None else asdict(found)
+    return as_json(quotient_interval(*(column.to_numpy(dtype=np.float64) for column in prompts)))
 
 
 def _named(label: str, own: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -7,15 +7,13 @@ Draft tokens and rounds of one prompt resemble each other, so what is counted ov
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # scipy.stats has the same under better names and takes a second to import
 
-from engine.errors import ConfigError
-from engine.trace.store import Trace
 from engine.trace.sums import Sums
 
 RESAMPLES = 2_000  # of a bootstrap
@@ -30,6 +28,11 @@ class Interval:
     low: float | None
     high: float | None
     n: int
+
+
+def as_json(found: Interval | None) -> dict[str, Any] | None:
+    """An interval in JSON types."""
+    return None if found is None else asdict(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,20 +239,8 @@ def quotient_interval(*columns: "Sequence[float] | NDArray[Any]", confidence: fl
     return Interval(mean, mean * math.exp(-half), mean * math.exp(half), n)
 
 
-def intervals(traces: Iterable[Trace]) -> dict[str, Interval | None]:
-    """95 % intervals over prompts, see `of_sums`; one prompt alone has none, however many rounds it took.
-
-    Raises:
-        ConfigError: no trace.
-    """
-    kept = [((trace.head.prompt, *trace.head.prompt_ids), Sums.of_run(trace)) for trace in traces]
-    if not kept:
-        raise ConfigError("There is no trace to measure.")
-    return of_sums([sums for _, sums in kept], [prompt for prompt, _ in kept])
-
-
 def of_sums(each: Sequence[Sums], prompts: Sequence[Hashable]) -> dict[str, Interval | None]:
-    """The same from the sums of each run and what tells its prompt from others.
+    """95 % intervals from the sums of each run and what tells its prompt from others.
 
     Runs of one prompt are taken together, for their rounds and draft tokens are no independent ones: `tau` by
     `ratio_interval` (prompts drawn again), acceptance rates by `clustered_share`; `tokens_per_s` is the mean of the

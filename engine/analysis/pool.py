@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.analysis import heterospec as paper
 from engine.analysis.grouping import Knobs, by_method, by_prompt, by_target, one_target, pair_names, task_of, undrafted
-from engine.analysis.intervals import Interval, mean_interval, ratio_interval, speedup_interval
+from engine.analysis.intervals import Interval, as_json, mean_interval, ratio_interval, speedup_interval
 from engine.analysis.quality import quality
 from engine.errors import ConfigError
 from engine.files.places import ROOT
@@ -106,10 +106,10 @@ def _row(label: str, runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trac
         "generated": found["tokens"],
         "calls": found["rounds"],
         "tokens": found["verify_tokens"],
-        "calls_each": _interval(mean_interval([c[1] / c[3] for c in counts])),
-        "tokens_each": _interval(mean_interval([c[2] / c[3] for c in counts])),
-        "tau": _interval(ratio_interval([c[:2] for c in counts], lambda s: s[..., 0] / s[..., 1])),
-        "speedup": _interval(_speedup(runs, baselines)),
+        "calls_each": as_json(mean_interval([c[1] / c[3] for c in counts])),
+        "tokens_each": as_json(mean_interval([c[2] / c[3] for c in counts])),
+        "tau": as_json(ratio_interval([c[:2] for c in counts], lambda s: s[..., 0] / s[..., 1])),
+        "speedup": as_json(_speedup(runs, baselines)),
         "tokens_per_s": found["tokens_per_s"],
         "draft_s": found["draft_s"],
         "verify_s": found["verify_s"],
@@ -148,7 +148,7 @@ def _figures(runs: list[Trace]) -> dict[str, Any]:
         "steady": sizes.count(max(sizes)) / len(sizes),
         "rounds": int(length["rounds"].sum()),
         "quantiles": paper.tcr_quantiles(runs).to_dict("list"),
-        "within": [_interval(share) for share in paper.tcr_intervals(runs)],
+        "within": [as_json(share) for share in paper.tcr_intervals(runs)],
         "ranks": length.to_dict("list"),
         "entropy": entropy.to_dict("list"),
         "bins": bins.to_dict("list"),
@@ -184,7 +184,7 @@ def _ablation(groups: Mapping[str, list[Trace]], baselines: Mapping[tuple[Any, .
     rows = {alike[0][0].head.title: alike[0]} if alike else {}
     rows |= {step: named[step] for step in STEPS.values() if step in named}
     return [
-        {**{str(k): v for k, v in row.items()}, "speedup": _interval(_speedup(rows[row["method"]], baselines))}
+        {**{str(k): v for k, v in row.items()}, "speedup": as_json(_speedup(rows[row["method"]], baselines))}
         for row in paper.ablation(rows).to_dict("records")
     ]
 
@@ -202,10 +202,6 @@ def _granularity(groups: Mapping[str, list[Trace]], study: Study | None) -> list
         except ConfigError as error:
             rows.append(row | {"missing": str(error)})
     return rows
-
-
-def _interval(found: Interval | None) -> dict[str, Any] | None:
-    return None if found is None else {"mean": found.mean, "low": found.low, "high": found.high, "n": found.n}
 
 
 def _rounded(value: Any) -> Any:

@@ -5,10 +5,9 @@ engine.tune.rows).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
-from engine.analysis.intervals import mean_interval
+from engine.analysis.intervals import as_json, mean_interval
 from engine.analysis.votes import accuracy_over_n
 from engine.tasks.marking import Marking
 
@@ -45,7 +44,7 @@ def first_k(rows: Sequence[Row], method: str, k: int) -> dict[str, Any]:
         "method": method,
         "k": k,
         "problems": len(groups),
-        "tau": asdict(interval) if interval else None,
+        "tau": as_json(interval),
         "tau_pooled": tokens / rounds if rounds else None,
         "tokens_per_s": tokens / seconds if seconds else None,
         "verify_per_token": sum(r["verify_tokens"] for r in every) / tokens if tokens else None,
@@ -61,7 +60,7 @@ def at(rows: Sequence[Row], method: str, trajectory: int) -> dict[str, Any]:
         "method": method,
         "trajectory": trajectory,
         "problems": len(found),
-        "tau": asdict(interval) if interval else None,
+        "tau": as_json(interval),
     }
 
 
@@ -71,7 +70,7 @@ def difference(rows: Sequence[Row], a: str, b: str, k: int) -> dict[str, Any]:
     keys = [key for key, group in left.items() if len(group) >= k and len(right.get(key, ())) >= k]
     keys = [key for key in keys if _ran(left[key][:k]) and _ran(right[key][:k])]
     interval = mean_interval([_tau(left[key][:k]) - _tau(right[key][:k]) for key in keys])
-    return {"a": a, "b": b, "k": k, "problems": len(keys), "difference": asdict(interval) if interval else None}
+    return {"a": a, "b": b, "k": k, "problems": len(keys), "difference": as_json(interval)}
 
 
 def growth(rows: Sequence[Row], method: str, first: int, last: int) -> dict[str, Any]:
@@ -87,7 +86,7 @@ def growth(rows: Sequence[Row], method: str, first: int, last: int) -> dict[str,
         "from": first,
         "to": last,
         "problems": len(groups),
-        "difference": asdict(interval) if interval else None,
+        "difference": as_json(interval),
     }
 
 

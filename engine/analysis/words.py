@@ -1,7 +1,8 @@
 """Numbers and pieces as words: enough digits to tell compared numbers apart, and blanks that can be seen."""
 
 import math
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 MARKS = str.maketrans(
     {" ": "·", "\t": "→", "\n": "↵", "\r": "␍", "\u00a0": "⍽", "\ufffd": "◇", "`": "ˋ"}
@@ -57,6 +58,15 @@ def setting(value: float | None) -> str:
 def percent(share: float) -> str:
     """A share with its sign: 42 %, 4.2 %."""
     return f"{100 * share:.1f} %" if 0 < share < 0.1 else f"{100 * share:.0f} %"
+
+
+def estimate(found: Mapping[str, Any] | None, form: str) -> str:
+    """An interval in JSON types with its numbers in a form, ".2f": 2.50 (2.40 to 2.60); its mean alone where there are
+    no bounds, "-" where there is nothing."""
+    if found is None:
+        return "-"
+    mean = f"{found['mean']:{form}}"
+    return mean if found["low"] is None else f"{mean} ({found['low']:{form}} to {found['high']:{form}})"
 
 
 def count(n: int, one: str) -> str:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.words import estimate
 from engine.cli.kinds import TO_FOLDER
 from engine.errors import TraceError
 from engine.served.light import light
@@ -66,7 +67,7 @@ def as_text(rows: list[dict[str, Any]]) -> str:
         of = f"{row['reports']} {row['of']}"
         speed = "-" if row["tokens_per_s"] is None else f"{row['tokens_per_s']:.1f}"
         rounds = "-" if row["rounds"] is None else row["rounds"]
-        cells = f"{_spread(row['tau']):>24}{_spread(row['accept_rate_drafted']):>26}{speed:>10}"
+        cells = f"{estimate(row['tau'], '.3f'):>24}{estimate(row['accept_rate_drafted'], '.3f'):>26}{speed:>10}"
         lines.append(f"{row['label'][:33]:34}{of:>34}{rounds:>9}{cells}")
     for row in rows:
         if row["accept_by_depth"]:
@@ -75,9 +76,3 @@ def as_text(rows: list[dict[str, Any]]) -> str:
         if row["lacks"]:
             lines.append(f"{row['label']}: not told: {', '.join(row['lacks'])}")
     return "\n".join(lines)
-
-
-def _spread(found: dict[str, Any] | None) -> str:
-    if found is None:
-        return "-"
-    return f"{found['mean']:.3f}" + ("" if found["low"] is None else f" ({found['low']:.3f} to {found['high']:.3f})")

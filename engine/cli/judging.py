@@ -14,13 +14,14 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from engine.analysis.words import estimate
 from engine.cli.options import load_lab
 from engine.errors import ConfigError
 from engine.files.documents import fits
 from engine.files.written import write
 from engine.judge import training
 from engine.judge.classifier import Settings
-from engine.judge.evaluate import PLAIN, Line, Setting, collect, evaluate, percents, report, settings, table
+from engine.judge.evaluate import PLAIN, Line, Setting, collect, evaluate, report, settings, table
 from engine.judge.kind import FeatureKind
 from engine.judge.memo import MemoModel, remembering
 from engine.judge.problems import judged, limit_of, problems
@@ -246,7 +247,7 @@ def _claims(result: dict[str, Any]) -> str:
     lines = [
         f"- At the 90 % recall threshold ({result['threshold']:.4f}) AutoJudge accepts {own['accepted_per_call']:.2f} "
         f"drafted tokens a target call, {more} than {sd['name'].upper()} with the same window "
-        f"({sd['accepted_per_call']:.2f}); accuracy drops by {percents(own['accuracy_drop'])} on "
+        f"({sd['accepted_per_call']:.2f}); accuracy drops by {estimate(own['accuracy_drop'], '.1%')} on "
         f"{result['problems']} held-out problems.",
         _claim("top-K", result["above_topk"], result["gap_to_topk"]),
     ]
@@ -258,7 +259,9 @@ def _claims(result: dict[str, Any]) -> str:
 def _claim(what: str, above: Mapping[str, Any] | None, gap: Mapping[str, Any] | None) -> str:
     if above is None or gap is None:
         return f"- Its curve shares no range with that of {what}."
-    where = f"at or above that of {what} on {above['mean']:.0%} of the common range, by {percents(gap, '+')} on average"
+    where = (
+        f"at or above that of {what} on {above['mean']:.0%} of the common range, by {estimate(gap, '+.1%')} on average"
+    )
     return f"- Its curve of accuracy against tokens a target call lies {where}."
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from engine.analysis.grouping import by_target, one_target
 from engine.analysis.pool import RECORDED, pool
 from engine.analysis.reading import read_file, traces_in
+from engine.analysis.words import estimate
 from engine.cli.kinds import TO_FILE
 from engine.cli.progress import track
 from engine.errors import ConfigError, unknown
@@ -95,7 +96,8 @@ def _as_text(section: dict[str, Any]) -> str:
     ]
     lines.append(f"{'method':44}{'calls':>8}{'tokens':>9}{'tau':>26}{'speed-up':>24}")
     lines += [
-        f"{row['label'][:43]:44}{row['calls']:>8}{row['tokens']:>9}{_spread(row['tau']):>26}{_spread(row['speedup']):>24}"
+        f"{row['label'][:43]:44}{row['calls']:>8}{row['tokens']:>9}{estimate(row['tau'], '.2f'):>26}"
+        f"{estimate(row['speedup'], '.2f'):>24}"
         for row in section["methods"]
     ]
     for row in section["ablation"]:
@@ -104,9 +106,3 @@ def _as_text(section: dict[str, Any]) -> str:
         overlap = ", ".join(f"{name} {value:.2f}" for name, value in row.get("overlap", {}).items())
         lines.append(f"  {row['label']}: {overlap or row.get('missing', '')}")
     return "\n".join(lines)
-
-
-def _spread(given: dict[str, Any] | None) -> str:
-    if given is None:
-        return "-"
-    return f"{given['mean']:.2f}" + ("" if given["low"] is None else f" ({given['low']:.2f} to {given['high']:.2f})")

@@ -6,12 +6,11 @@ Parts whose rows are not at hand stay as the file has them, so that one can be m
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engine.analysis.intervals import clustered_mean
+from engine.analysis.intervals import as_json, clustered_mean
 from engine.analysis.ngrams import ORDERS, overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
@@ -157,4 +156,4 @@ def over_problems(positions: Sequence[Position]) -> dict[str, Any]:
         name: clustered_mean([(sum(map(value, own)), len(own)) for own in found.values()])
         for name, value in values.items()
     }
-    return {"n": len(positions), **{name: asdict(m) if m else None for name, m in means.items()}}
+    return {"n": len(positions), **{name: as_json(mean) for name, mean in means.items()}}

@@ -5,14 +5,15 @@ times are reported only where they are not. Greedy: SD gives the target's own te
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.analysis.intervals import mean_interval, ratio_interval, speedup_interval
+from engine.analysis.intervals import as_json, mean_interval, ratio_interval, speedup_interval
 from engine.analysis.judge import accuracy, mean_gap, share_above
+from engine.analysis.words import estimate
 from engine.judge.memo import MemoModel
 from engine.tasks.problem import Problem
 from engine.tasks.references import bleu_of
@@ -208,7 +209,7 @@ def _against(
         found = [measure(curve[: len(own)], curve[len(own) :]) for curve in curves]
         return np.array([np.nan if one is None else one for one in found]).reshape(sums.shape[:-1])
 
-    return _interval(ratio_interval(columns.T.tolist(), measured))
+    return as_json(ratio_interval(columns.T.tolist(), measured))
 
 
 def _row(score: Score, sd: Score) -> dict[str, Any]:
@@ -224,11 +225,11 @@ def _row(score: Score, sd: Score) -> dict[str, Any]:
         "tokens": sum(score.tokens),
         "tokens_per_call": score.tau,
         "accepted_per_call": sum(score.accepted) / max(calls, 1),
-        "tokens_per_call_by_problem": _interval(
+        "tokens_per_call_by_problem": as_json(
             mean_interval([t / c for t, c in zip(score.tokens, score.calls, strict=True) if c])
         ),
-        "accuracy": _interval(share),
-        "accuracy_drop": _interval(drop),
+        "accuracy": as_json(share),
+        "accuracy_drop": as_json(drop),
         "same_text_as_sd": sum(score.same) / max(len(score.same), 1),
     }
 
@@ -240,7 +241,7 @@ def _translated(score: Score, sd: Score) -> dict[str, Any]:
     both = [[*ours, *theirs] for ours, theirs in zip(score.counts, sd.counts, strict=True)]
     width = len(score.counts[0])
     lost = ratio_interval(both, lambda sums: bleu_of(sums[..., width:]) - bleu_of(sums[..., :width]))
-    return {"bleu": _interval(ratio_interval(score.counts, bleu_of)), "bleu_drop": _interval(lost)}
+    return {"bleu": as_json(ratio_interval(score.counts, bleu_of)), "bleu_drop": as_json(lost)}
 
 
 def _speed(score: Score, plain: Score) -> dict[str, Any]:
@@ -248,11 +249,7 @@ def _speed(score: Score, plain: Score) -> dict[str, Any]:
     if not all(score.seconds) or not score.seconds or not all(plain.seconds):
         return {}
     rows = list(zip(score.tokens, score.seconds, plain.tokens, plain.seconds, strict=True))
-    return {"tokens_per_s": sum(score.tokens) / sum(score.seconds), "speedup": _interval(speedup_interval(rows))}
-
-
-def _interval(found: Any) -> dict[str, Any] | None:
-    return None if found is None else asdict(found)
+    return {"tokens_per_s": sum(score.tokens) / sum(score.seconds), "speedup": as_json(speedup_interval(rows))}
 
 
 def table(task: str, result: Mapping[str, Any]) -> str:
@@ -261,39 +258,17 @@ def table(task: str, result: Mapping[str, Any]) -> str:
     drop = f"drop against {rows[0]['name'].upper()}, 95 % interval"
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "tokens a target call": lambda row: f"{row['tokens_per_call']:.2f}" if row["calls"] else "-",
-        "accuracy": lambda row: percents(row["accuracy"]),
-        drop: lambda row: percents(row["accuracy_drop"], "+"),
+        "accuracy": lambda row: estimate(row["accuracy"], ".1%"),
+        drop: lambda row: estimate(row["accuracy_drop"], "+.1%"),
     }
     if any(row.get("bleu") for row in rows):
         columns |= {
-            "BLEU": lambda row: points(row.get("bleu")),
-            f"BLEU's {drop}": lambda row: points(row.get("bleu_drop"), "+"),
+            "BLEU": lambda row: estimate(row.get("bleu"), ".1f"),
+            f"BLEU's {drop}": lambda row: estimate(row.get("bleu_drop"), "+.1f"),
         }
     columns["same text"] = lambda row: f"{row['same_text_as_sd']:.0%}"
     if any(row.get("speedup") for row in rows):
-        columns["tokens/s against the target alone"] = lambda row: _times(row.get("speedup"))
+        columns["tokens/s against the target alone"] = lambda row: estimate(row.get("speedup"), ".2f")
     lines = [f"| {' | '.join([task, *columns])} |", f"|---|{'--:|' * len(columns)}"]
     lines += [f"| {' | '.join([row['name'], *(cell(row) for cell in columns.values())])} |" for row in rows]
     return "\n".join(lines)
-
-
-def _times(found: Mapping[str, Any] | None) -> str:
-    if found is None:
-        return "-"
-    return f"{found['mean']:.2f}" + ("" if found["low"] is None else f" ({found['low']:.2f} to {found['high']:.2f})")
-
-
-def percents(found: Mapping[str, Any] | None, sign: str = "") -> str:
-    """An interval in per cent, "50.0% (40.0% to 60.0%)"; its mean alone where there are no bounds."""
-    if found is None:
-        return "-"
-    mean = f"{found['mean']:{sign}.1%}"
-    return mean if found["low"] is None else f"{mean} ({found['low']:{sign}.1%} to {found['high']:{sign}.1%})"
-
-
-def points(found: Mapping[str, Any] | None, sign: str = "") -> str:
-    """An interval in points, "88.5 (86.0 to 91.2)"; its mean alone where there are no bounds."""
-    if found is None:
-        return "-"
-    mean = f"{found['mean']:{sign}.1f}"
-    return mean if found["low"] is None else f"{mean} ({found['low']:{sign}.1f} to {found['high']:{sign}.1f})"

@@ -1,11 +1,11 @@
 """Reports added up, with the same names and intervals as the lab's own numbers, so that both lie side by side."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from engine.analysis.intervals import (
     Interval,
+    as_json,
     clustered_share,
     counted_interval,
     mean_interval,
@@ -104,20 +104,20 @@ def _tau(found: Sequence[Report], histogram: Counts) -> dict[str, Any] | None:
     if all(one.steps is not None and one.accepted is not None for one in found):
         pairs = [((one.accepted or 0) + (one.steps or 0), one.steps or 0) for one in found if one.steps]
         if len(pairs) == 1 and histogram:
-            return _json(counted_interval((0, *histogram)))
-        return _json(_quotient(pairs))
+            return as_json(counted_interval((0, *histogram)))
+        return as_json(_quotient(pairs))
     told = [one.tau for one in found if one.tau is not None]
-    return _json(mean_interval(told)) if len(told) == len(found) else None
+    return as_json(mean_interval(told)) if len(told) == len(found) else None
 
 
 def _rate(found: Sequence[Report]) -> dict[str, Any] | None:
     if all(one.drafted is not None and one.accepted is not None for one in found):
         pairs = [(one.accepted or 0, one.drafted or 0) for one in found if one.drafted]
         if len(pairs) == 1:
-            return _json(wilson(*pairs[0]))
-        return _json(_quotient(pairs))
+            return as_json(wilson(*pairs[0]))
+        return as_json(_quotient(pairs))
     told = [one.rate for one in found if one.rate is not None]
-    return _json(mean_interval(told)) if len(told) == len(found) else None
+    return as_json(mean_interval(told)) if len(told) == len(found) else None
 
 
 def _quotient(pairs: Sequence[tuple[int, int]]) -> Interval | None:
@@ -161,10 +161,6 @@ def _sum(found: Sequence[Report], name: str) -> int | None:
 def _added(counts: Sequence[Counts]) -> Counts:
     most = max(map(len, counts), default=0)
     return tuple(sum(one[place] for one in counts if place < len(one)) for place in range(most))
-
-
-def _json(found: Interval | None) -> dict[str, Any] | None:
-    return None if found is None else asdict(found)
 
 
 def beside(methods: Mapping[str, Iterable[Trace]], reports: Iterable[Report]) -> list[dict[str, Any]]:

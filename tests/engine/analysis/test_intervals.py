@@ -13,7 +13,6 @@ from engine.analysis.intervals import (
     clustered_mean,
     clustered_share,
     counted_interval,
-    intervals,
     mean_interval,
     of_sums,
     quotient_interval,
@@ -24,7 +23,6 @@ from engine.analysis.intervals import (
     wilson,
 )
 from engine.trace.sums import Sums
-from tests.engine.analysis.made import sd
 
 
 @pytest.mark.parametrize(
@@ -181,11 +179,6 @@ def test_numbers_of_runs_are_over_prompts_with_the_runs_of_one_taken_together() 
     unknown = of_sums([run(8, 2, 6, 8), Sums(tokens=4, rounds=2, accepted=2, rejected=None, drafted=8)], ["a", "b"])
     assert unknown["accept_rate_tested"] is None and unknown["accept_rate_drafted"] is not None
     assert of_sums([Sums(tokens=5)], [0])["tau"] is None, "no call of a target"
-
-
-def test_one_prompt_in_many_runs_has_no_interval() -> None:
-    found = intervals([sd(), sd()])
-    assert all(one is None or (one.low, one.n) == (None, 1) for one in found.values()) and found["tau"] is not None
 
 
 def test_the_middle_of_runs_and_their_ends() -> None:

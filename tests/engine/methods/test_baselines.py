@@ -11,12 +11,13 @@ from engine.analysis import index
 from engine.analysis.divergence import divergence
 from engine.analysis.explain import why
 from engine.analysis.identities import identities
-from engine.analysis.intervals import intervals
+from engine.analysis.intervals import of_sums
 from engine.analysis.pool import pool
 from engine.analysis.verdict import verdict, verdicts
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.trace.metrics import metrics, unfair
+from engine.trace.sums import Sums
 from tests.engine.zoo import Zoo
 
 PROMPT = [5, 9, 2, 7]
@@ -73,7 +74,7 @@ def test_its_calls_are_the_draft_s_and_nothing_is_divided_by_those_of_the_target
     for found in (pool([plain, alone]), listed):
         rows = {row["method"]: row for row in found["sections"][0]["methods"]}
         assert (rows["draft_alone"]["calls"], rows["draft_alone"]["tau"], rows["ar"]["calls"]) == (0, None, 12)
-    assert intervals([alone])["tau"] is None
+    assert of_sums([Sums.of_run(alone)], [0])["tau"] is None
 
 
 def test_it_is_measured_against_plain_decoding_and_is_no_baseline_itself(lab: Lab) -> None:

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from engine.analysis.intervals import intervals
+from engine.analysis.intervals import of_sums
 from engine.analysis.names import NAMES
 from engine.errors import ConfigError
 from engine.files.places import PRESETS
 from engine.trace.metrics import metrics, pooled
 from engine.trace.store import Trace
+from engine.trace.sums import Sums
 from tests.engine.analysis.made import CAT, DOG, HAS, IS, LINE, SAT, ar, bush, chain, head, light, sd
 from tests.typed import some
 
@@ -228,12 +229,11 @@ def test_relaxed_counts_as_accepted() -> None:
 
 
 def test_intervals() -> None:
-    one, two = sd(), bush()
-    two.head.prompt_ids = [7]
-    found = intervals([one, two])
+    each = [Sums.of_run(trace) for trace in (sd(), bush())]
+    found = of_sums(each, ["a", "b"])
     assert [some(span).n for span in found.values()] == [2] * 4, "prompts, not rounds or draft tokens"
-    assert some(intervals([one, bush()])["tau"]).n == 1
-    assert intervals([light(bush())])["accept_rate_tested"] is None
+    assert some(of_sums(each, ["a", "a"])["tau"]).n == 1
+    assert of_sums([Sums.of_run(light(bush()))], ["a"])["accept_rate_tested"] is None
 
 
 def test_rounds_without_a_draft_do_not_lower_acceptance() -> None:
