@@ -63,3 +63,40 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / WEIGHTS).write_bytes(b"\x80\x04pickle")
     with pytest.raises(AssetError, match="no readable judge"):
         load_judge(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        ({"weight": torch.tensor([1, 2, 3])}, "both of fractions"),
+        ({"weight": torch.tensor([True, False, True])}, "both of fractions"),
+        ({"bias": torch.tensor([1])}, "both of fractions"),
+        ({"bias": torch.tensor([0.1, 0.2])}, "both of fractions"),
+        ({"weight": torch.zeros(0)}, "both of fractions"),
+        ({"weight": torch.tensor([0.1, float("nan"), 0.2])}, "infinite or not a number"),
+        ({"bias": torch.tensor([float("inf")])}, "infinite or not a number"),
+    ],
+)
+def test_weights_that_are_no_row_of_fractions_are_refused(
+    tmp_path: Path, spoil: dict[str, torch.Tensor], told: str
+) -> None:
+    made().save(tmp_path, spoil)
+    with pytest.raises(AssetError, match=told):
+        load_judge(tmp_path)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_weights_of_another_float_type_score_as_they_are(tmp_path: Path, dtype: torch.dtype) -> None:
+    """0.5, -1 and 2 are exact in each."""
+    made().save(tmp_path, {"weight": torch.tensor([[0.5, -1.0, 2.0]], dtype=dtype)})
+    x = torch.tensor([1.0, 2.0, 0.5])
+    assert load_judge(tmp_path).score(x) == pytest.approx(made().score(x), abs=1e-7)
+
+
+@pytest.mark.parametrize("threshold", [-0.01, 1.01, "0.3", True, None])
+def test_a_threshold_that_is_no_probability_is_refused(tmp_path: Path, threshold: object) -> None:
+    made().save(tmp_path)
+    meta = json.loads((tmp_path / META).read_text())
+    (tmp_path / META).write_text(json.dumps(meta | {"threshold": threshold}))
+    with pytest.raises(AssetError, match="a number from 0 to 1 is needed"):
+        load_judge(tmp_path)

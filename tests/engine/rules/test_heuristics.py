@@ -63,3 +63,26 @@ def test_typed_characters_are_never_a_pattern() -> None:
     assert found.search("]") and found.search("-") and not found.search("aaaa") and not found.search("b")
     with pytest.raises(ConfigError, match="at most 200"):
         mathematical("1" * 201, "")
+
+
+def test_why_a_token_stays_or_goes_is_said_with_what_was_found_and_the_rank(lab: Lab) -> None:
+    """Four characters are mathematics here; of the others the first twelve choices of the target may stay."""
+    seen = set()
+    for k in (0, 12):
+        trace = lab.run("math_rule", PROMPT, gamma=6, max_new_tokens=80, math_symbols="aeio", math_words="", math_k=k)
+        for node in (n for r in trace.rounds for n in r.nodes if some(n.reason)["id"].startswith("heuristic")):
+            reason = some(node.reason)
+            kept = reason["found"] is None and (k == 0 or reason["rank"] <= k)
+            assert (node.state, reason["id"]) == (
+                ("relaxed", "heuristic_relaxed") if kept else ("rejected", "heuristic_refused")
+            )
+            assert reason.get("k", 0) == k
+            if reason["found"] is not None:
+                assert reason["found"] in "aeio" and reason["pattern"] == (
+                    f"{reason['found']} is a digit, operator or variable"
+                )
+            else:
+                place = f"; rank {reason['rank']}, top 12 allowed" if k else ""
+                assert reason["pattern"] == f"no digit, operator or variable{place}"
+            seen.add((k, reason["found"] is None, kept))
+    assert seen == {(0, True, True), (0, False, False), (12, True, True), (12, True, False), (12, False, False)}

@@ -128,6 +128,23 @@ def test_the_window_edge_may_be_rejected_unasked(judged: Lab) -> None:
     assert any(n.state == "relaxed" for r in trace.rounds for n in r.nodes[:-1])
 
 
+def test_the_edge_of_a_tree_is_its_last_level(judged: Lab) -> None:
+    """A branch that ends above it is asked about like any other; so is the last level of a tree under "encode"."""
+    card = judged.compose(drafter="recycle", shape="static_tree", rule="judge")
+
+    def asked(edge: str) -> list[tuple[bool, Node]]:
+        """Whether each draft token that the exact rule refused lies on its round's last level."""
+        trace = judged.run(card, PROMPTS[1], judge_threshold=1.01, edge=edge, max_new_tokens=60)
+        every = [(n.depth == r.levels, n) for r in trace.rounds for n in r.nodes]
+        assert any(last and n.depth > 1 for last, n in every)
+        return [(last, n) for last, n in every if some(n.reason)["id"].startswith("judge")]
+
+    strict, free = asked("reject"), asked("encode")
+    assert {(last, n.state) for last, n in strict} == {(True, "rejected"), (False, "relaxed")}
+    assert all((n.judge is None) == last == bool(some(n.reason).get("edge")) for last, n in strict)
+    assert {n.state for _, n in free} == {"relaxed"} and any(last for last, _ in free)
+
+
 @pytest.mark.parametrize("kind", [FeatureKind(), FeatureKind("prev", "draft")])
 @pytest.mark.parametrize(("drafter", "shape"), [("pld", "chain"), ("layer_skip", "chain"), ("recycle", "static_tree")])
 @pytest.mark.parametrize("context", [6, 50])

@@ -242,3 +242,14 @@ def test_rounds_without_a_draft_do_not_lower_acceptance() -> None:
     assert found["accept_by_depth"]["marginal"] == [1.0, 1.0, 1.0]
     assert found["accepted_histogram"] == [1, 0, 0, 1]
     assert found["tcr_histogram"]["counts"] == [0, 0, 0, 1]
+
+
+def test_a_run_without_a_speed_is_no_part_of_the_mean_over_prompts() -> None:
+    """Of two prompts one was not timed: the mean is the other's quotient; of none that was, nothing."""
+    timed, untimed, plain, idle = sd(), sd(), ar([CAT] * 4), ar([CAT] * 4)
+    for event in untimed.rounds:
+        event.draft_ms = event.verify_ms = event.other_ms = 0.0
+    own = metrics(timed, plain)["speedup"]
+    assert pooled([timed, untimed], [plain, idle])["speedup_perprompt_mean"] == pytest.approx(own)
+    assert pooled([untimed, untimed], [plain, idle])["speedup_perprompt_mean"] is None
+    assert "speedup_perprompt_mean" not in pooled([timed], [plain])

@@ -1,11 +1,16 @@
 """The tree optimiser: what it counts, what it keeps, and that it runs a method end to end."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from engine.draft import Draft
+from engine.errors import ConfigError
 from engine.tasks import load_problems
 from engine.trees.template import best_first, from_paths, named_template
-from engine.tune.trees import Usage, count_usage, met_again, prompt_marks, prompts_mark, with_card
+from engine.tune import trees
+from engine.tune.trees import Usage, count_usage, met_again, prompt_marks, prompts_mark, require_countable, with_card
 
 TREE = from_paths([(0,), (1,), (2,), (0, 0), (0, 1), (1, 0), (0, 0, 0)])
 
@@ -58,3 +63,28 @@ def test_shipped_trees_name_their_prompts_and_were_not_made_from_held_out_ones()
         tree = named_template(name)
         assert len(tree.card["calibration"]["each"]) == tree.card["calibration"]["prompts"] == 30
         assert met_again(tree, held_out) == 0
+
+
+def test_counting_stops_at_its_deadline_and_goes_on_from_where_it_stopped(zoo, monkeypatch):
+    """A clock that moves 50 s with each look at it: of two minutes there is room for two prompts, begun at 50 and 100 s
+    after the start."""
+    lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
+    prompts, usage = ["abcabcab", "xyzzy", "abab", "zzzz"], Usage(best_first(8, 3))
+    clock = iter(range(0, 10_000, 50))
+    monkeypatch.setattr(trees, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    given: dict[str, Any] = {"temperature": 0.3, "max_new_tokens": 3}
+    assert list(count_usage(lab, "recycle", prompts, 1, usage, minutes=2, **given)) == [0, 1]
+    before = usage.rounds
+    assert list(count_usage(lab, "recycle", prompts, 1, usage, minutes=2, start=2, **given)) == [2, 3]
+    assert usage.rounds > before
+    monkeypatch.setattr(trees, "time", SimpleNamespace(monotonic=lambda: 1e9))
+    assert list(count_usage(lab, "recycle", prompts, 1, usage, start=3, **given)) == [3], "0 minutes are no limit"
+
+
+def test_only_methods_whose_every_draft_fills_a_static_tree_are_counted():
+    for method in ("stand", "recycle", "medusa"):
+        require_countable(method)
+    for method in ("sam_recycle", "eagle2", "sd"):
+        with pytest.raises(ConfigError, match=f"{method}.*do not all fill a static tree.*stand") as refused:
+            require_countable(method)
+        assert "sam_recycle" not in str(refused.value).partition("optimised for")[2]
