@@ -3,17 +3,19 @@
 import json
 from dataclasses import asdict
 from functools import cache
+from typing import Any
 
 import pytest
 
 from engine.analysis.compared import compared
 from engine.analysis.identities import identities
-from engine.analysis.labels import labels
+from engine.analysis.labels import labels, word
 from engine.analysis.repeats import repeated
 from engine.files.places import PRESETS
 from engine.rules import THRESHOLDS
 from engine.trace.events import RunEnded
 from engine.trace.store import Trace
+from tests.engine.analysis.made import head
 
 
 @cache
@@ -83,3 +85,21 @@ def test_a_lane_without_a_token_has_no_speed() -> None:
     assert found.text == "Beam search (cpu, float32): no token yet. Only 2 target calls: too few to name a cause."
     against = compared({"plain": plain, "beam": cut(beam, 2, "stopped")}).verdicts["plain"]
     assert against.unsaid == "no lane without a draft was run"
+
+
+def test_names_tell_trajectories_then_knobs_and_number_what_is_alike() -> None:
+    def named(*knobs: dict[str, Any], **extras: Any) -> list[Trace]:
+        return [Trace([head(knobs=given, extras=dict(extras))]) for given in knobs]
+
+    assert labels(named({"a": 1})) == ["SD"]
+    assert labels(named({"a": 1, "b": 2.0}, {"a": 1, "b": 0.25})) == ["SD (b 2)", "SD (b 0.25)"]
+    assert labels(named({"a": True, "b": 1, "c": 1}, {"a": False, "b": 2, "c": 3})) == [
+        "SD (a on, b 1)",
+        "SD (a off, b 2)",
+    ], "two knobs at most"
+    assert labels(named({"a": 1}, {"a": 1}, {"a": 1})) == ["SD, 1", "SD, 2", "SD, 3"]
+    assert labels(named({"a": 1}, {"a": 2}, {"a": 2})) == ["SD (a 1)", "SD (a 2), 1", "SD (a 2), 2"]
+    drawn = [*named({"a": 1}, trajectory=0), *named({"a": 1}, trajectory=3), *named({"a": 1})]
+    assert labels(drawn) == ["SD (trajectory 1)", "SD (trajectory 4)", "SD"]
+    assert labels(named({"a": 1}, {"a": 2}, trajectory=3)) == ["SD (a 1)", "SD (a 2)"]
+    assert word("text") == "text" and word(3) == "3" and word(0.5) == "0.5"

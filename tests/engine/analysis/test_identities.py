@@ -65,3 +65,48 @@ def test_the_text_may_leave_the_end_token_and_half_characters_out() -> None:
         assert identities(trace) == []
     trace.end.reason, trace.end.text, trace.tokens[0].piece = "error", "", "cat"
     assert identities(trace) == [] and trace.text.startswith("cat")
+
+
+def steps(*fed: int) -> Trace:
+    """Three draft tokens a round, all accepted and nothing beside them; so many tokens fed to the target in each."""
+    rounds = [chain(i, 3 * i, "aaa", [CAT, CAT, CAT], None) for i in range(len(fed))]
+    for event, n in zip(rounds, fed, strict=True):
+        event.fed = n
+    return Trace([head("rsd"), *rounds])
+
+
+def test_a_call_may_read_what_rounds_without_one_have_committed() -> None:
+    """A root and three draft tokens, and three or six from before; none twice."""
+    for sound in ((0, 7), (0, 0, 10), (0, 7, 4), (0, 4), (0, 0, 1)):
+        assert identities(steps(*sound)) == [], sound
+    for broken, told in (((5,), 5), ((0, 8), 8), ((0, 0, 11), 11), ((0, 7, 5), 5), ((4, 7), 7)):
+        assert [line for line in identities(steps(*broken)) if f"feeds {told} tokens" in line], broken
+
+
+def test_a_round_of_nothing_is_told() -> None:
+    trace = Trace([head(), Round(0, 0, 0, 0, 0, 0, 0, [], 0.0, 1.0, 0.0)])
+    assert identities(trace)[0] == "Round 0: feeds 0 tokens with 0 draft tokens and a root."
+
+
+@pytest.mark.parametrize(("total", "sound"), [(45.0, True), (44.9, True), (44.8, False), (None, True)])
+def test_rounds_take_no_longer_than_the_run(total: float | None, sound: bool) -> None:
+    """45 ms; a thousandth and a tenth of a millisecond more than told are rounding."""
+    trace = sd()
+    for event in trace.rounds:
+        event.draft_ms = 3.0
+    assert trace.end is not None
+    trace.end.total_ms = total  # type: ignore[assignment]
+    assert (identities(trace) == []) is sound
+
+
+def test_a_text_that_a_limit_ended_keeps_its_last_token() -> None:
+    trace = sd()
+    assert trace.end is not None
+    trace.end.reason, trace.tokens[1].piece = "limit", "<bos>"
+    pieces = [token.piece for token in trace.tokens]
+    assert pieces[-1] == "<eos>"
+    trace.end.text = "".join([pieces[0], *pieces[2:]])
+    assert identities(trace) == []
+    for text in ("".join([pieces[0], *pieces[2:-1]]), "".join(pieces[2:]), "".join(pieces[:-1])):
+        trace.end.text = text
+        assert identities(trace) == ["the pieces of the tokens do not make up the text."], text

@@ -1,11 +1,12 @@
 """A threshold that no number reaches is told, by what was recorded or by what a number can be at all."""
 
+import math
 from typing import Any
 
 import pytest
 
 from engine.analysis.compared import compared
-from engine.analysis.idle import Idle, asked, idle, said
+from engine.analysis.idle import Idle, asked, idle, possible, said
 from engine.files.places import PRESETS
 from engine.files.presets import get_preset
 from engine.rules import RULES, THRESHOLDS
@@ -115,3 +116,18 @@ def test_every_declared_number_has_a_name_for_the_reader(rule: str) -> None:
 
     for one in necessary(THRESHOLDS[rule].condition, defaults(rule, math_k=4) if rule == "math" else defaults(rule)):
         assert term(one, defaults(rule), {}).name in NAMES
+
+
+@pytest.mark.parametrize(
+    ("name", "largest", "smallest"),
+    [
+        *((name, 1.0, 0.0) for name in ("overlap", "p", "q", "score", "confidence", "reward")),
+        *((name, math.log(1000), 0.0) for name in ("h", "h_draft", "h_target")),
+        ("rank", 1000.0, 1.0),
+        ("gap", None, 0.0),
+        ("something", None, None),
+    ],
+)
+def test_what_a_number_can_be_at_all(name: str, largest: float | None, smallest: float | None) -> None:
+    assert [possible(name, sign, VOCAB) for sign in (">", ">=")] == [largest] * 2
+    assert [possible(name, sign, VOCAB) for sign in ("<", "<=")] == [smallest] * 2

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from engine.analysis.ngrams import overlap_table, repeated_share, seen_share
+from engine.analysis.ngrams import Reuse, overlap_table, repeated_share, seen_share
 from engine.analysis.seriesreport import series_report
 from engine.analysis.trajectories import at, by_problem, difference, first_k, growth, voted
 from engine.analysis.votes import accuracy_over_n, majority, majority_right
@@ -126,3 +126,15 @@ def test_differences_are_of_problems_that_both_have_and_ran():
     found = difference(left + right, "a", "b", 2)
     assert found["problems"] == 1 and found["difference"]["mean"] == pytest.approx(2.5 - 1)
     assert difference(left, "a", "b", 1)["difference"] is None
+
+
+def test_marks_of_a_longer_n_gram_are_not_overwritten_by_a_shorter_one():
+    """Before: 1 2 3, then 3 9 of another. In 1 2 3 9 the bigram 3 9 is known, yet the 3 stays the trigram's."""
+    reuse = Reuse((3, 2))
+    for tokens in ([1, 2, 3], [3, 9]):
+        assert reuse.extend(tokens) == 0
+        reuse.begin()
+    assert reuse.orders == (2, 3)
+    assert reuse.extend([1, 2, 3]) == 0 and reuse.extend([9]) == 1, "two tokens back marks may still change"
+    assert (reuse.order, reuse.times, reuse.first) == ([3, 3, 3, 2], [1, 1, 1, 1], [0, 0, 0, 1])
+    assert seen_share([[1, 2], [3]], 2) is None, "no n-gram in the last"

@@ -181,3 +181,19 @@ def test_every_recorded_case_with_a_fair_baseline_states_its_ratio(case: Preset)
     for trace, said in zip(traces, verdicts(traces, labels(traces)), strict=True):
         if any(event.drafted for event in trace.rounds) and plain:
             assert said.speedup is not None and ("x** " in said.line or "as fast as" in said.line), said.text
+
+
+def test_without_a_baseline_the_target_call_stands_for_plain_decoding() -> None:
+    """Four tokens for 11.4 ms of which the call takes 10; one token for the same gains nothing, yet no call is dear."""
+    assert verdict(run(["aaa"] * 8)).cause == "pays off"
+    assert verdict(run(["rdd"] * 8)).cause == "acceptance falls"
+    assert verdict(run(["rdd"] * 8, draft=3.5)).cause == "draft too costly"
+    assert verdict(run(["aaa"] * 8), ar([1] * 8)).unsaid == ""
+
+
+def test_shares_are_of_all_the_time() -> None:
+    said = verdict(run(["aaa"] * 8, draft=1.0, verify=5.0, other=2.0), ar([1] * 8))
+    assert (said.draft_share, said.other_share, said.reward_share) == pytest.approx((0.3, 0.2, 0.0))
+    assert said.call_ratio == pytest.approx(0.5) and said.active == 1.0 and said.spread is None
+    untimed = verdict(run(["aaa"] * 8, draft=0.0, verify=0.0, other=0.0))
+    assert (untimed.draft_share, untimed.other_share, untimed.cause) == (0.0, 0.0, "not timed")
