@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from engine.analysis.grouping import counted, question, task_of
-from engine.analysis.intervals import Interval, by_prompt, mean_interval, of_sums, speedup_interval
+from engine.analysis.intervals import Interval, as_json, by_prompt, mean_interval, of_sums, speedup_interval
 from engine.analysis.quality import Name, Response, Responses, measures, response
 from engine.errors import shown
 from engine.files.documents import fits
 from engine.trace.store import Trace
-from engine.trace.sums import Sums, ratio
+from engine.trace.sums import Sums, speedups
 
 Plain = str | int | float | None
 KINDS: dict[str, dict[str, Any]] = {  # of what a row holds
@@ -98,7 +98,7 @@ def _line(own: Sequence[Row], baseline: Sequence[Row] | None, is_plain: bool) ->
     each = [row.sums for row in own]
     found = sum(each, Sums()).numbers()
     if baseline and not is_plain:
-        found |= _speedups(each, [row.sums for row in baseline])
+        found |= speedups(each, [row.sums for row in baseline])
     asked = [row.response.prompt for row in own]
     spread = of_sums(each, asked) | {"rounds": _a_response(own, [one.rounds for one in each])}
     if any(one.reward_calls for one in each):
@@ -106,7 +106,7 @@ def _line(own: Sequence[Row], baseline: Sequence[Row] | None, is_plain: bool) ->
     if baseline and not is_plain:
         pairs = zip(by_prompt(each, asked), by_prompt([row.sums for row in baseline], asked), strict=True)
         spread["speedup"] = speedup_interval([(a.tokens, a.ms, b.tokens, b.ms) for a, b in pairs])
-    found["intervals"] = {name: value and asdict(value) for name, value in spread.items()}
+    found["intervals"] = {name: as_json(value) for name, value in spread.items()}
     found["prompts"] = len(own)
     found["quality"] = measures(_named(own), _named(baseline or ()), {row.task for row in own})
     if baseline:
@@ -122,15 +122,6 @@ def _a_response(own: Sequence[Row], counts: Sequence[int]) -> Interval | None:
     for row, count in zip(own, counts, strict=True):
         asked[row.response.prompt].append(count)
     return mean_interval([sum(found) / len(found) for found in asked.values()], kind="bootstrap")
-
-
-def _speedups(ours: Sequence[Sums], theirs: Sequence[Sums]) -> dict[str, float | None]:
-    found = {"speedup": ratio(sum(ours, Sums()).tokens_per_s, sum(theirs, Sums()).tokens_per_s)}
-    if len(ours) > 1:
-        each = [ratio(one.tokens_per_s, other.tokens_per_s) for one, other in zip(ours, theirs, strict=True)]
-        known = [quotient for quotient in each if quotient is not None]
-        found["speedup_perprompt_mean"] = ratio(sum(known), len(known))
-    return found
 
 
 def _named(rows: Sequence[Row]) -> Responses:

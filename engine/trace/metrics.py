@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from engine.errors import ConfigError
-from engine.trace.events import Round, RunStarted
-from engine.trace.sums import Recorded, Sums, ratio
+from engine.trace.events import RunStarted
+from engine.trace.sums import Recorded, Sums, speedups
 
 
 def metrics(trace: Recorded, baseline: Recorded | None = None) -> dict[str, Any]:
@@ -40,20 +40,10 @@ def pooled(traces: Iterable[Recorded], baselines: Iterable[Recorded] | None = No
     return found
 
 
-def accept_by_depth(rounds: Iterable[Round]) -> dict[str, list[Any]]:
-    """Acceptance by position in the draft, from depth 1; see `Sums.by_depth`."""
-    return Sums.of_rounds(rounds).by_depth()
-
-
-def _speedups(traces: Sequence[Recorded], baselines: Sequence[Recorded]) -> dict[str, Any]:
+def _speedups(traces: Sequence[Recorded], baselines: Sequence[Recorded]) -> dict[str, float | None]:
     for trace, baseline in _paired(traces, baselines):
         check_baseline(trace, baseline)
-    found: dict[str, Any] = {"speedup": ratio(_speed(traces), _speed(baselines))}
-    if len(baselines) == len(traces) > 1:
-        each = [ratio(_speed([one]), _speed([other])) for one, other in zip(traces, baselines, strict=True)]
-        known = [quotient for quotient in each if quotient is not None]
-        found["speedup_perprompt_mean"] = ratio(sum(known), len(known))
-    return found
+    return speedups(*([Sums.of_run(one) for one in side] for side in (traces, baselines)))
 
 
 def _paired(traces: Sequence[Recorded], baselines: Sequence[Recorded]) -> Iterator[tuple[Recorded, Recorded]]:
@@ -113,10 +103,3 @@ def _process(head: RunStarted) -> str | None:
 
 def _question(trace: Recorded) -> tuple[Any, ...]:
     return (*trace.head.prompt_ids, *sorted(trace.head.sampling.items()))
-
-
-def _speed(traces: Iterable[Recorded]) -> float | None:
-    """Tokens a second of decoding, over all runs together; None without a token, of which no quotient can be taken."""
-    kept = list(traces)
-    ms = sum(event.draft_ms + event.verify_ms + event.other_ms for trace in kept for event in trace.rounds)
-    return ratio(1e3 * sum(len(trace.tokens) for trace in kept), ms) or None

@@ -208,6 +208,21 @@ def ratio(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else part / whole
 
 
+def speedups(ours: Sequence[Sums], theirs: Sequence[Sums]) -> dict[str, float | None]:
+    """`speedup` of all runs together over those of a baseline; with one of these for each of several runs also
+    `speedup_perprompt_mean`. None where a side has no token or no time."""
+    found = {"speedup": ratio(_speed(ours), _speed(theirs))}
+    if len(theirs) == len(ours) > 1:
+        each = [ratio(_speed([one]), _speed([other])) for one, other in zip(ours, theirs, strict=True)]
+        known = [quotient for quotient in each if quotient is not None]
+        found["speedup_perprompt_mean"] = ratio(sum(known), len(known))
+    return found
+
+
+def _speed(each: Sequence[Sums]) -> float | None:
+    return sum(each, Sums()).tokens_per_s or None
+
+
 def _added(name: str, one: Sums, other: Sums) -> Any:
     a, b = getattr(one, name), getattr(other, name)
     if name == "deepest":

@@ -12,7 +12,8 @@ import pytest
 from engine.analysis.reading import read_file, read_run, read_runs
 from engine.errors import TraceError
 from engine.trace import Trace
-from engine.trace.metrics import accept_by_depth, metrics
+from engine.trace.metrics import metrics
+from engine.trace.sums import Sums
 from tests.engine.analysis.made import bush, light, sd
 
 
@@ -81,7 +82,7 @@ def test_acceptance_by_depth_takes_one_pass() -> None:
     """Its work is rounds + levels: a light file may hold 100,000 rounds of which one claims 50,000 levels."""
     (first, *_), deep = light(sd()).rounds, light(sd()).rounds[0]
     deep.drafted = deep.levels = 50_000
-    found = accept_by_depth([first] * 20_000 + [deep])
+    found = Sums.of_rounds([first] * 20_000 + [deep]).by_depth()
     assert found["accepted"][:3] == [20_001, 0, 0] and len(found["depth"]) == 50_000
     assert found["tested"][:3] == [20_001, 20_001, 0]
     assert metrics(sd())["accept_by_depth"]["conditional"] == [1.0, 0.5, 1.0]
