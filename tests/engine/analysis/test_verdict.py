@@ -1,7 +1,9 @@
+from typing import Any
+
 import pytest
 
 from engine.analysis.labels import labels
-from engine.analysis.verdict import verdict, verdicts, verdicts_over, worthwhile
+from engine.analysis.verdict import Shares, _cause, verdict, verdicts, verdicts_over, worthwhile
 from engine.files.places import PRESETS
 from engine.files.presets import Preset, list_presets
 from engine.trace.events import RunEnded
@@ -197,3 +199,84 @@ def test_shares_are_of_all_the_time() -> None:
     assert said.call_ratio == pytest.approx(0.5) and said.active == 1.0 and said.spread is None
     untimed = verdict(run(["aaa"] * 8, draft=0.0, verify=0.0, other=0.0))
     assert (untimed.draft_share, untimed.other_share, untimed.cause) == (0.0, 0.0, "not timed")
+
+
+# a run of ten calls that pays: every number from which a cause is named, each case then moves some of them
+PAYS: dict[str, Any] = {
+    **{"iterations": 0, "tokens": 40, "rounds": 10, "drafted": 30, "tokens_per_s": 9.0, "cost_ratio": 0.1, "depths": 3},
+    **{"calls": 10, "gain": 1.5, "draft": 0.2, "reward": 0.0, "other": 0.1, "active": 1.0, "call": 1.0, "worth": 3},
+}
+
+
+@pytest.mark.parametrize(
+    ("moved", "cause"),
+    [
+        ({}, "pays off"),
+        ({"iterations": 1, "rounds": 0, "drafted": 0}, "written in place"),
+        ({"rounds": 0, "drafted": 0, "calls": 0}, "draft alone"),
+        ({"rounds": 0, "drafted": 0, "calls": 0, "tokens": 0}, "too early"),
+        ({"calls": 7}, "too early"),
+        ({"calls": 8}, "pays off"),
+        ({"tokens_per_s": None}, "not timed"),
+        ({"tokens_per_s": None, "calls": 7}, "too early"),
+        ({"drafted": 0, "active": 0.0}, "plain decoding"),
+        ({"active": 0.0999}, "speculation inactive"),
+        ({"active": 0.1}, "pays off"),
+        ({"other": 0.25}, "overhead-bound"),
+        ({"other": 0.2499}, "pays off"),
+        ({"other": 0.3, "draft": 0.3}, "pays off"),
+        ({"reward": 0.26, "other": 0.01}, "reward model too costly"),
+        ({"reward": 0.26, "other": 0.26}, "overhead-bound"),
+        ({"gain": 0.9, "cost_ratio": 0.3}, "draft too costly"),
+        ({"gain": 1.0, "cost_ratio": 0.3}, "pays off"),
+        ({"gain": 0.9, "call": 1.5}, "target call too costly"),
+        ({"gain": 1.0, "call": 9.0}, "pays off"),
+        ({"gain": 0.9, "call": 9.0, "cost_ratio": 0.3}, "draft too costly"),
+        ({"worth": 2}, "acceptance falls"),
+        ({"worth": 2, "gain": 0.9, "call": 1.49, "cost_ratio": 0.29}, "acceptance falls"),
+        ({"gain": 0.98}, "pays off"),
+        ({"gain": 0.9799}, "draft too costly"),
+        ({"gain": 0.9, "other": 0.21}, "overhead-bound"),
+        ({"gain": 0.9, "other": 0.2}, "draft too costly"),
+        ({"gain": 0.9, "reward": 0.21}, "reward model too costly"),
+        ({"gain": 0.9, "cost_ratio": None}, "draft too costly"),
+    ],
+)
+def test_the_cause_is_the_first_that_fits(moved: dict[str, Any], cause: str) -> None:
+    at = PAYS | moved
+    found = at | {"accept_by_depth": {"depth": list(range(at["depths"]))}}
+    shares = Shares(at["draft"], at["reward"], at["reward"] + at["other"])
+    assert _cause(found, at["calls"], at["gain"], shares, at["active"], at["call"], at["worth"]) == cause
+
+
+def test_positions_pay_that_earn_more_than_their_step() -> None:
+    """Ten calls of 10 ms; a step is a tenth of a call, so at 100 tokens a second it is worth a tenth of a token."""
+    found: dict[str, Any] = {"tokens_per_s": 100.0, "cost_ratio": 0.1, "verify_s": 0.1, "rounds": 10}
+    found["accept_by_depth"] = {"marginal": [0.9, 0.2, 0.1, 0.5]}
+    assert worthwhile(found) == 2, "the third earns what it costs, and no later one counts"
+    assert worthwhile(found | {"tokens_per_s": 99.0}) == 4
+    assert worthwhile(found, once=True) == 4
+    together = found | {"accept_by_depth": {"marginal": [0.06, 0.04]}}
+    assert worthwhile(together, once=True) == 0 and worthwhile(together | {"tokens_per_s": 99.0}, once=True) == 2
+    assert worthwhile(found | {"tokens_per_s": None}) == worthwhile(found | {"cost_ratio": None}) == 0
+
+
+def test_only_a_lane_that_drafted_nothing_and_changes_nothing_is_plain() -> None:
+    """Which of two other lanes a run is compared with, and what is said where it is neither."""
+    ours, empty, lossy = run(["aaa"] * 8), Trace([head("ar")]), ar([1] * 8, guarantee="lossy")
+    names = ["SD", "A", "B"]
+    assert verdicts([ours, empty, lossy], names)[0].unsaid == "no lane without a draft was run"
+    assert verdicts([ours, run([""] * 7 + ["aaa"]), lossy], names)[0].unsaid == "no lane without a draft was run"
+    far = [ar([1] * 8, device="cuda"), ar([1] * 8, dtype="float16")]
+    assert verdicts([ours, *far], names)[0].unsaid == "A has another device", "the first that came near"
+    pairs: list[list[Trace | None]] = [[ours, None], [None, ar([1] * 8)]]
+    assert verdicts_over(pairs, names[:2])[0].unsaid == "A has no run beside its own"
+
+
+def test_words_of_what_was_not_speculated() -> None:
+    alone = verdict(run(["aaa"] * 8, draft=0.0, verify=0.0, other=0.0))
+    assert (alone.cause, alone.why) == ("not timed", "No times were recorded, so whether it pays is not known.")
+    untimed = verdict(run(["aaa"] * 8, draft=0.0, verify=0.0, other=0.0), ar([1] * 8))
+    assert untimed.unsaid == "no times were recorded"
+    assert verdict(run(["aaa"] * 8), ar([])).unsaid == "AR has no token yet"
+    assert verdict(Trace([head()]), ar([1] * 8)).unsaid == "it has no token yet"
