@@ -124,14 +124,16 @@ def _aiperf(answer: Fields, name: str) -> Report:
 
 
 def _aiperf_total(answer: Fields, name: str) -> Report:
-    totals = {key: whole(fields(answer, key), "avg", f"{name}, {key}") for key in answer if key.startswith("total_")}
+    def total(key: str) -> int | None:
+        return whole(fields(answer, key), "avg", f"{name}, {key}")
+
     return Report(
         engine="aiperf",
         scope="requests",
         name=name,
-        steps=totals.get("total_spec_decode_steps"),
-        drafted=totals.get("total_draft_tokens"),
-        accepted=totals.get("total_accepted_draft_tokens"),
+        steps=total("total_spec_decode_steps"),
+        drafted=total("total_draft_tokens"),
+        accepted=total("total_accepted_draft_tokens"),
         histogram=counts(answer, "pooled_spec_decode_acceptance_histogram", name),
     ).whole()
 
