@@ -5,6 +5,7 @@ adopt a planned case: find its prompt, write the preset, record it.
 import argparse
 import json
 from collections.abc import Sequence
+from functools import cache, partial
 from typing import Any
 
 from engine.cases.claims import failures
@@ -35,8 +36,7 @@ def handle(args: argparse.Namespace) -> int:
     if args.action == "adopt":
         return _adopt(args)
     cases = [get_preset(name) for name in args.names] or [p for p in list_presets() if p.kind == "case" and p.lanes]
-    labs: dict[str, Lab] = {}
-    status = 0
+    load, status = cache(partial(Lab.load, threads="auto")), 0  # a pair once for all its cases
     for case in cases:
         if args.action == "list" and args.json:
             about = {"name": case.name, "title": case.title, "point": case.point, "searched": case.searched}
@@ -45,18 +45,17 @@ def handle(args: argparse.Namespace) -> int:
         if args.action == "list":
             print(f"{case.name:24} {case.title}: {case.point}" + f" [searched: {case.searched}]" * bool(case.searched))
             continue
-        lab = labs.setdefault(case.pair, Lab.load(case.pair, threads="auto"))
+        lab = load(case.pair)
         status |= _record(lab, case) if args.action == "record" else _find(lab, case, args)
     return status
 
 
 def _adopt(args: argparse.Namespace) -> int:
     """Planned cases become real where a problem bears out their claims; the file is written only then."""
-    status = 0
-    labs: dict[str, Lab] = {}
+    load, status = cache(partial(Lab.load, threads="auto")), 0
     for name in args.names or [case.name for case in list_presets(PLANNED)]:
         case = get_preset(name, PLANNED)
-        lab = labs.setdefault(case.pair, Lab.load(case.pair, threads="auto"))
+        lab = load(case.pair)
         found = next(
             (c for c, broken in track(find(lab, case, args.limit, args.first), name, args.limit) if not broken), None
         )

@@ -12,7 +12,7 @@ from engine.cli.options import add_models, load_lab, prompt_text
 from engine.cli.progress import track
 from engine.cli.specs import checked
 from engine.errors import ConfigError
-from engine.files.written import ready
+from engine.files.written import ready, write
 from engine.tasks import load_problems
 from engine.tasks.rows import read_text
 from engine.trees.template import FOLDER, Template, best_first, load_template, named_template
@@ -144,7 +144,8 @@ def optimise(args: argparse.Namespace) -> int:
     )
     for number in track(counted, "prompts", total=len(prompts) - done):
         done = number + 1
-        _keep(store, {"settings": settings, "counts": usage.counts, "rounds": usage.rounds, "done": done})
+        state = {"settings": settings, "counts": usage.counts, "rounds": usage.rounds, "done": done}
+        write(store, json.dumps(state).encode())
     if done == 0:
         raise ConfigError("No prompt was finished: give more --minutes.")
     best = _with_card(usage.best(args.keep), args, settings, prompts[:done], usage, given)
@@ -161,14 +162,6 @@ def _state(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) and found.get("settings") == settings else None
-
-
-def _keep(path: Path, state: dict[str, Any]) -> None:
-    """Write the counts so far; the file is the old or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(state), encoding="utf-8")
-    part.replace(path)
 
 
 def _prompts(args: argparse.Namespace) -> list[str]:

@@ -1,5 +1,6 @@
 """A case of every method: its lanes are what the lab can run, and its files name them."""
 
+import argparse
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,6 +29,20 @@ class Few:
     def run(self, method: str, prompt: str, **options: Any) -> Trace:
         self.knobs[method] = options.get("gamma")
         return Trace([head(method), *ar([1, 2]).rounds])
+
+
+def test_cases_of_one_pair_share_its_lab(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded, on = list[str](), list[object]()
+
+    def load(pair: str, threads: str) -> object:
+        loaded.append(pair)
+        return object()
+
+    monkeypatch.setattr(Lab, "load", load)
+    monkeypatch.setattr(cases, "_record", lambda lab, case: on.append(lab) or 0)
+    args = argparse.Namespace(action="record", names=["first_look", "copying"], json=False)
+    assert cases.handle(args) == 0
+    assert loaded == ["tiny"] and len(on) == 2 and len(set(map(id, on))) == 1
 
 
 def test_every_method_of_the_lab_is_recorded_and_what_no_longer_runs_goes(
