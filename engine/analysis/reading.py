@@ -18,14 +18,14 @@ MAX_RUNS = 200
 MAX_FILE = 10 * MAX_BYTES  # of a file of several runs, after decompression
 
 
-def read_run(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES) -> Trace:
+def read_run(path: str | os.PathLike[str]) -> Trace:
     """The run in a file.
 
     Raises:
         TraceError: no such file, larger than a limit, of another schema, damaged, several runs, or one that contradicts
         itself.
     """
-    return _sound(Trace.load(path, max_bytes, max_nodes))
+    return _sound(Trace.load(path))
 
 
 def read_file(path: str | os.PathLike[str]) -> list[Trace]:

@@ -93,11 +93,11 @@ def _speeds(laps: Mapping[tuple[str, int], Sequence[Lap]], base: str) -> Iterato
         )
 
 
-def stops_paying(speeds: Sequence[Speed], base: str = "ar") -> dict[str, int | None]:
-    """Per method but the baseline the smallest measured batch from which on it is never faster than that; None where it
+def stops_paying(speeds: Sequence[Speed]) -> dict[str, int | None]:
+    """Per method but `ar` the smallest measured batch from which on it is never faster than that; None where it
     is at the largest."""
     found: dict[str, int | None] = {}
-    for speed in sorted((one for one in speeds if one.method != base), key=lambda one: one.batch):
+    for speed in sorted((one for one in speeds if one.method != "ar"), key=lambda one: one.batch):
         if speed.over_ar.median > 1:
             found[speed.method] = None
         elif found.get(speed.method) is None:

@@ -158,10 +158,10 @@ def family(pair: str, folder: Path = PRESETS) -> Family | None:
     return "encoder-decoder" if config.get("is_encoder_decoder") else "decoder-only"
 
 
-def calibrations(pair: str, folder: Path = PRESETS) -> Mapping[str, Calibration]:
+def calibrations(pair: str) -> Mapping[str, Calibration]:
     """The defaults that a pair's preset carries, by rule; none for models that no preset names."""
-    known = pair in {path.stem for path in folder.glob("*.toml")}  # asked of the folder: any text may be given
-    return get_preset(pair, folder).calibrated if known else {}
+    known = pair in {path.stem for path in PRESETS.glob("*.toml")}  # asked of the folder: any text may be given
+    return get_preset(pair).calibrated if known else {}
 
 
 def _calibration(given: Any, path: Path) -> Calibration:

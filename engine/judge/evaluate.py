@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.analysis.intervals import as_json, mean_interval, ratio_interval, speedup_interval
-from engine.analysis.judge import accuracy, mean_gap, share_above
+from engine.analysis.judge import Curve, accuracy, mean_gap, share_above
 from engine.analysis.words import estimate
 from engine.judge.memo import MemoModel
 from engine.tasks.problem import Problem
@@ -183,9 +183,6 @@ def report(scores: Sequence[Score]) -> dict[str, Any]:
         "above_transfer": _against(scores, "transfer", share_above),
         "gap_to_transfer": _against(scores, "transfer", mean_gap),
     }
-
-
-Curve = Sequence[tuple[float, float]]
 
 
 def _against(

@@ -3,7 +3,6 @@
 import tomllib
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError, unknown
@@ -64,13 +63,13 @@ def _term(entry: dict[str, Any]) -> Term:
     return Term(name, anchor(name), str(entry["text"]).strip(), str(entry.get("formula", "")), symbols, **lists)
 
 
-def glossary(path: Path = FILE) -> list[Term]:
+def glossary() -> list[Term]:
     """The terms of the page.
 
     Raises:
         ConfigError: as `read_glossary`.
     """
-    return read_glossary(path.read_text(encoding="utf-8"))
+    return read_glossary(FILE.read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=1)

@@ -78,8 +78,7 @@ def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: in
 
     Raises:
         ConfigError: running code is switched off here (on a public server unless its owner allows it), or the kernel
-        does not
-            confine it.
+            does not confine it.
     """
     require_code_may_run()
     held = require_layers()
