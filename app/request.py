@@ -12,9 +12,8 @@ from app.state import Limits
 from app.validate import Asked, MaybeKey, checked, parsed, within
 from engine.config import MAX_TEMPERATURE, MOST_TOP_K, TEMPERATURES, TOP_KS, Card, KnobValue, Sampling
 from engine.errors import ConfigError, unknown
-from engine.tasks import FAMILIES, SOURCED
+from engine.tasks.marking import EMBEDDED
 
-TASKS = (*FAMILIES, *SOURCED)
 MOST_STOPS, STOP_CHARS = 8, 100
 ANSWER_CHARS = 2000
 MOST_SEED = 2**53 - 1  # the largest whole number that every reader of JSON keeps as it is
@@ -138,8 +137,8 @@ def resolved(
     name = asked.models or (models[0] if models else "")
     if name not in models:
         raise ConfigError(unknown("models", name, models))
-    if asked.task and asked.task not in TASKS:
-        raise ConfigError(unknown("task", asked.task, TASKS))
+    if asked.task and asked.task not in EMBEDDED:
+        raise ConfigError(unknown("task", asked.task, EMBEDDED))
     if asked.answer and not asked.task:
         raise ConfigError("answer must come with the task that it belongs to.")
     return Request(

@@ -10,16 +10,15 @@ from engine.judge.criterion import Criterion, NoWorse, SameAnswer, SameRight, Sa
 from engine.judge.equivalence import check, parse
 from engine.judge.search import Prompt
 from engine.model import Tokenizer
-from engine.tasks import FAMILIES, get_task, load_problems
+from engine.tasks import get_task, load_problems
 from engine.tasks.catalogue import SOURCED, Task
-from engine.tasks.marking import EMBEDDED
+from engine.tasks.marking import EMBEDDED, TASKS
 from engine.tasks.problem import Measure, Problem
-from engine.tasks.published import PUBLISHED, Published, get_published, load_published
+from engine.tasks.published import Published, get_published, load_published
 from engine.tasks.references import bleu_counts, rouge_l, sentence_bleu
 from engine.tasks.sandbox import run_python
 from engine.tasks.wordings import is_right, references
 
-TASKS = (*FAMILIES, *SOURCED, *PUBLISHED)
 LIMIT = 128  # tokens of a response; the solutions of the embedded families are shorter
 CODE = ("functions", "humaneval", "mbpp")  # answers are programs: compared by their tests
 POINTS = {"bleu": ("BLEU", sentence_bleu), "rouge": ("ROUGE-L", rouge_l)}

@@ -256,7 +256,7 @@ class BridgedSession:
         """The draft model's ids for the target's; what is known of an earlier reading stays."""
         if tokens == self._tokens:
             return self._ids
-        known = common_prefix(tokens, self._tokens, min(len(tokens), len(self._tokens)))
+        known = common_prefix(tokens, self._tokens)
         if known < max(1, self._start):
             known, self._start, self._ends, self._ids = 0, 0, [], []
             if self.bridge.kind == "pieces" and tokens:

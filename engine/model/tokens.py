@@ -1,4 +1,4 @@
-"""Tokenizer: text to ids and back, pieces that show what a single token is, and whether two models share ids."""
+"""Tokenizer: text to ids and back, and pieces that show what a single token is."""
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
@@ -172,10 +172,10 @@ def _bytes(name: str) -> bytes:
     return bytes(alphabet[c] for c in name if c in alphabet)
 
 
-def common_prefix(a: list[int], b: list[int], limit: int) -> int:
+def common_prefix(a: list[int], b: list[int], limit: int | None = None) -> int:
     """Length of the common prefix of two lists, at most `limit`; by halving, since list comparison is fast and a loop
     is not."""
-    low, high = 0, limit
+    low, high = 0, min(len(a), len(b), len(a) if limit is None else limit)
     while low < high:
         middle = (low + high + 1) // 2
         if a[low:middle] == b[low:middle]:

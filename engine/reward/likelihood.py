@@ -22,7 +22,7 @@ from engine.errors import AssetError, ModelMismatch
 from engine.files.documents import read_object
 from engine.files.written import write
 from engine.model import Model, Session
-from engine.reward.steps import common
+from engine.model.tokens import common_prefix
 from engine.sampling import entropy, exactly
 
 LINE, META = "prm.safetensors", "prm.json"
@@ -60,7 +60,7 @@ class LikelihoodReader:
             ConfigError: the text is longer than the target reads.
         """
         tokens, first = tokens_of(self.model.target, question, response)
-        start = max(first, min(common(tokens, self._tokens), len(tokens) - 1))
+        start = max(first, common_prefix(tokens, self._tokens, len(tokens) - 1))
         if len(tokens) > self._session.capacity:
             self._session = self.model.target.session(2 * len(tokens))
         before = self._session.fed
@@ -74,7 +74,7 @@ class LikelihoodReader:
 def tokens_of(target: Model, question: str, response: str) -> tuple[list[int], int]:
     """Both as one text, and where the response begins."""
     tokens = target.tokenizer.encode(question + response)
-    return tokens, common(tokens, target.tokenizer.encode(question))
+    return tokens, common_prefix(tokens, target.tokenizer.encode(question))
 
 
 def features(session: Session, tokens: Sequence[int], start: int) -> Tensor:

@@ -20,8 +20,9 @@ from transformers.utils.hub import cached_file, get_checkpoint_shard_files
 from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.model import Model
 from engine.model.network import cache_name
+from engine.model.tokens import common_prefix
 from engine.reward.likelihood import META, LikelihoodReward, load_likelihood
-from engine.reward.steps import BLANK_LINE, common
+from engine.reward.steps import BLANK_LINE
 
 HEADS = ("score", "classifier", "v_head.summary")  # transformers' classifiers, and trl's value head
 TWO_LAYERS = ("score.0", "score.2")  # Qwen's process reward models
@@ -87,7 +88,7 @@ class Reader:
                 f"The text has {len(ids)} tokens, and the reward model {self.model.name} reads at most "
                 f"{self.model.context}: shorten it."
             )
-        start = min(common(ids, self._ids), len(ids) - 1) if self._remembers else 0
+        start = common_prefix(ids, self._ids, len(ids) - 1) if self._remembers else 0
         if start < self._cache.get_seq_length():
             self._cache.crop(start - self._cache.get_seq_length())
         device = next(self.model.head.parameters()).device

@@ -17,11 +17,6 @@ def step_ends(tokens: Sequence[int], decode: Callable[[Sequence[int]], str], del
     return list(_ends(tokens, decode, delimiters))
 
 
-def common(a: Sequence[int], b: Sequence[int]) -> int:
-    """Length of the common prefix."""
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-
-
 def _ends(tokens: Sequence[int], decode: Callable[[Sequence[int]], str], delimiters: Sequence[str]) -> Iterator[int]:
     start = 0
     for end in range(1, len(tokens) + 1):
