@@ -5,9 +5,8 @@ the repository works on the page.
 """
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from engine.errors import ConfigError, unknown
 from engine.files.places import ROOT
@@ -28,17 +27,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of docs/methods. `path` is its place in the repository, `lead` the Markdown before the first section."""
+    """A page of docs/methods; `path` is its place in the repository."""
 
     name: str
     path: str
     title: str
-    lead: str
     sections: tuple[Section, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON types, for the page."""
-        return asdict(self)
 
 
 def anchor(heading: str) -> str:
@@ -79,11 +73,9 @@ def parse(name: str, text: str) -> Page:
     lines, found = text.splitlines(), headings(text)
     title = next((heading for _, level, heading in found if level == 1), name)
     cuts = [(number, heading) for number, level, heading in found if level in (2, 3)]
-    first = next((number for number, level, _ in found if level == 1), -1) + 1
     ends = [number for number, _ in cuts[1:]] + [len(lines)]
     sections = tuple(
         Section(anchor(heading), heading, "\n".join(lines[number + 1 : end]).strip())
         for (number, heading), end in zip(cuts, ends, strict=True)
     )
-    lead = "\n".join(lines[first : cuts[0][0] if cuts else len(lines)]).strip()
-    return Page(name, f"docs/methods/{name}.md", title, lead, sections)
+    return Page(name, f"docs/methods/{name}.md", title, sections)
