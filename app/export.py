@@ -123,7 +123,7 @@ def write(content: Content, out: str) -> list[Path]:
 
 
 def export(content: Content) -> str:
-    """The page as one HTML text: some 0.4 MB, and what the traces take.
+    """The page as one HTML text: some 0.6 MB, and what the traces take.
 
     Raises:
         ConfigError: nothing to show, or an unknown case. TraceError: a recorded file is damaged.
