@@ -16,7 +16,7 @@ from app.endpoint import ZIPPED
 from app.figures import papers as figures
 from app.service import Service
 from engine.analysis.words import estimate
-from engine.config import Card
+from engine.config import Card, parse_method
 from engine.errors import LabError
 from engine.papers import entries
 from engine.papers.entries import Item, Paper
@@ -201,12 +201,11 @@ def _live(item: Item, cards: Mapping[str, Card]) -> dict[str, Any] | None:
     if live is None:
         return None
     for method in live.methods:
-        name, *given = method.split(":")
+        name, given = parse_method(method)
         if name not in cards:
             return None
-        names = [knob.partition("=")[0] for knob in given]
-        typed = cards[name].resolve(dict(knob.partition("=")[::2] for knob in given))
-        lanes.append({"method": name, "knobs": {knob: typed[knob] for knob in names}})
+        typed = cards[name].resolve(given)
+        lanes.append({"method": name, "knobs": {knob: typed[knob] for knob in given}})
     (problem,) = load_problems(live.task, "heldout", 1)
     return {
         "models": item.pair,

@@ -28,6 +28,17 @@ LAB_OPTIONS = (  # keywords of `Lab.load`; any other names the role of an asset
 )
 
 
+def parse_method(text: str) -> tuple[str, dict[str, str]]:
+    """A method as typed, `sd:gamma=7:correction=target`: its name and knobs."""
+    name, *rest = text.strip().split(":")
+    return name, {key: value for key, _, value in (item.partition("=") for item in rest)}
+
+
+def label(spec: tuple[str, Mapping[str, Any]]) -> str:
+    """A method with its knobs, as typed."""
+    return ":".join([spec[0], *(f"{name}={value}" for name, value in spec[1].items())])
+
+
 def within(low: float | None, high: float | None) -> str:
     """A range in words, with a blank before: " from 1 to 8", " >= 1", or empty."""
     if low is not None and high is not None:

@@ -42,7 +42,7 @@ class Recorder:
         pieces = [self._piece(token) for token in emitted]
         tokens = tokens_of(view, verdict, emitted, pieces, start, index, self._full)
         if self._looks and view.looks is not None:
-            looked_at(tokens, view, verdict, self._looks)
+            looked_at(tokens, view.looks, verdict, self._looks)
         nodes = nodes_of(view, verdict, len(emitted), self._rule, self._overlap_n) if self._full else []
         if self._writer == "draft":
             drafts_alone(tokens, nodes)
@@ -183,13 +183,11 @@ def tokens_of(
     return out
 
 
-def looked_at(tokens: Sequence[Token], view: RoundView, verdict: Verdict, n: int) -> None:
+def looked_at(tokens: Sequence[Token], looks_MZ: Tensor, verdict: Verdict, n: int) -> None:
     """Note for each token the n places of the source that the row which gave or judged it looked at most."""
-    if view.looks is None:
-        return
     for i, token in enumerate(tokens):
         row = verdict.path[i - 1] + 1 if i else 0
-        token.looks = _first(view.looks[row], n)
+        token.looks = _first(looks_MZ[row], n)
 
 
 def drafts_alone(tokens: Sequence[Token], nodes: Sequence[Node]) -> None:

@@ -13,13 +13,14 @@ from engine.cli.kinds import COUNT, TO_FOLDER
 from engine.cli.options import add_models, add_prompts, add_sampling, decoding, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import split
+from engine.config import label
 from engine.errors import ConfigError
 from engine.runs.costs import passes_of
 from engine.served.configs import ENGINES, configurations
 from engine.tasks import FAMILIES, load_problems
 from engine.tasks.rows import json_lines
 from engine.trace.store import Trace
-from engine.tune.advising import PROBE, Asked, Spec, candidates, checked, free, named, probes, runs
+from engine.tune.advising import PROBE, Asked, Spec, candidates, checked, free, probes, runs
 from engine.tune.lookups import again
 
 CONTEXT = 256  # tokens behind which passes are measured
@@ -79,7 +80,7 @@ def handle(args: argparse.Namespace) -> int:
     traces = runs(lab, specs, track(asked, "prompts", quiet=args.json), decoding(args), told=_tell)
     if args.out:
         _keep(args.out, specs, traces)
-    groups = dict(zip(map(named, specs), traces[1:], strict=True))
+    groups = dict(zip(map(label, specs), traces[1:], strict=True))
     rows = advise(groups, traces[0], costs, free(cards), served, partial(again, lab))
     for row in rows:
         row["configurations"] = configurations(row, engines, args.served_as, args.temperature > 0)
@@ -107,7 +108,7 @@ def _tell(words: str) -> None:
 
 def _keep(folder: Path, specs: Sequence[Spec], traces: Sequence[Sequence[Trace]]) -> None:
     for spec, own in zip([("ar", {}), *specs], traces, strict=True):
-        name = named(spec).replace(":", "-").replace("=", "")
+        name = label(spec).replace(":", "-").replace("=", "")
         for number, trace in enumerate(own):
             trace.save(folder / f"{number:04d}-{name}.jsonl.gz")
 

@@ -16,8 +16,8 @@ from engine.bench.contest import Spread, Times, contest
 from engine.cli.batchbench import tell
 from engine.cli.options import load_lab, prompts
 from engine.cli.progress import track
-from engine.cli.specs import Spec, label, once, parse_method, split
-from engine.config import AUTO
+from engine.cli.specs import Spec, once, split
+from engine.config import AUTO, label, parse_method
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.methods import get_card

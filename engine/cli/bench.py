@@ -21,7 +21,8 @@ from engine.cli.compare import quality_lines
 from engine.cli.kinds import COUNT, TO_FILE
 from engine.cli.options import add_models, add_prompts, load_lab, prompts
 from engine.cli.progress import track
-from engine.cli.specs import Spec, label, once, parse_method, split
+from engine.cli.specs import Spec, once, split
+from engine.config import label, parse_method
 from engine.errors import ConfigError
 from engine.files.places import locate
 from engine.lab import Lab

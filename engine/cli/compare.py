@@ -19,7 +19,8 @@ from engine.cli.kinds import COUNT, TO_FOLDER
 from engine.cli.notes import Idle, own_defaults, tell
 from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, add_shard, decoding, load_lab, prompts
 from engine.cli.progress import track
-from engine.cli.specs import Spec, contents, file_name, label, once, parse_method, split
+from engine.cli.specs import Spec, contents, file_name, once, split
+from engine.config import label, parse_method
 from engine.errors import ConfigError, EngineFault, LabError
 from engine.files.written import write
 from engine.lab import Lab

@@ -4,7 +4,8 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from engine.analysis.idle import said
-from engine.cli.specs import Spec, label
+from engine.cli.specs import Spec
+from engine.config import label
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.trace.store import Trace

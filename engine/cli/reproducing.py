@@ -15,7 +15,8 @@ from typing import Any
 
 from engine.cli.compare import run_all
 from engine.cli.options import Prompt
-from engine.cli.specs import contents, parse_method
+from engine.cli.specs import contents
+from engine.config import parse_method
 from engine.errors import ConfigError
 from engine.files.held import hold
 from engine.files.shards import MAIN, Shard, parts
@@ -100,15 +101,13 @@ class Store:
         self.rows[name] = run
 
 
-def made(paper: Paper, item: Item, lab: Lab | None, running: Running) -> Row | None:
+def made(paper: Paper, item: Item, lab: Lab, running: Running) -> Row | None:
     """The result of an item's plans, once all its runs are there; None where time ran out before, or others have theirs
     to do.
 
     Raises:
         ConfigError: an unknown method, knob or task, or a run that failed.
     """
-    if lab is None:
-        raise ConfigError("No models are loaded.")
     plans = [replace(plan, items=running.items or plan.items) for plan in item.plans]
     for plan in plans:
         for method in plan.methods:

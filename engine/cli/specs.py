@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.cli.options import knobs
+from engine.config import label, parse_method
 from engine.errors import ConfigError, LabError
 from engine.lab import Lab
 from engine.methods import get_card
@@ -23,12 +24,6 @@ def split(text: str) -> list[str]:
     return parts
 
 
-def parse_method(text: str) -> Spec:
-    """`sd:gamma=7` as name and knobs."""
-    name, *rest = text.strip().split(":")
-    return name, {key: value for key, _, value in (item.partition("=") for item in rest)}
-
-
 def checked(text: str, sets: Sequence[str]) -> Spec:
     """The method of a command that runs one, with knobs behind its name and by --set, which wins; to be asked before
     models are loaded.
@@ -40,11 +35,6 @@ def checked(text: str, sets: Sequence[str]) -> Spec:
     given |= knobs(list(sets))
     get_card(name).resolve(given)
     return name, given
-
-
-def label(spec: Spec) -> str:
-    """A method with its knobs, as typed."""
-    return ":".join([spec[0], *(f"{k}={v}" for k, v in spec[1].items())])
 
 
 def once(specs: Iterable[tuple[str, Mapping[str, Any]]]) -> None:

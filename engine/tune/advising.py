@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from engine.config import Card
+from engine.config import Card, label
 from engine.drafters import DRAFTERS
 from engine.errors import ConfigError, EngineFault, LabError
 from engine.lab import Lab
@@ -144,12 +144,12 @@ def checked(
     specs = grid(cards, [chosen])
     every = runs(lab, specs, prompts, options, repeats, told)
     plain = _speed(every[0])
-    speeds = {named(spec): _speed(own) / plain for spec, own in zip(specs, every[1:], strict=True)}
-    ours, fastest = speeds[named(chosen)], max(speeds.values())
+    speeds = {label(spec): _speed(own) / plain for spec, own in zip(specs, every[1:], strict=True)}
+    ours, fastest = speeds[label(chosen)], max(speeds.values())
     return {
         "prompts": len(every[0]) // repeats,
         "turns": repeats,
-        "chosen": named(chosen),
+        "chosen": label(chosen),
         "best": next(name for name, speed in speeds.items() if speed == fastest),
         "behind": 1 - ours / fastest,
         "within": ours >= (1 - WITHIN) * fastest,
@@ -164,11 +164,6 @@ def _given(best: Mapping[str, Any]) -> Spec:
     usual = get_card(best["method"]).resolve({})
     set_ = {name: value for name, value in best["knobs"].items() if name == "gamma" or usual.get(name) != value}
     return best["method"], set_
-
-
-def named(spec: Spec) -> str:
-    """As the command line names a method with its settings."""
-    return ":".join([spec[0], *(f"{name}={value}" for name, value in spec[1].items())])
 
 
 def _speed(runs: Sequence[Trace]) -> float:

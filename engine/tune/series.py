@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.config import parse_method
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.loop import Method
@@ -132,8 +133,4 @@ def watch(method: Method, observe: Observer) -> Method:
 
 def contenders(specs: Sequence[str]) -> tuple[Contender, ...]:
     """Methods with knobs as typed, for example `stand:drafting=deterministic:tree=heuristic`; the text is the label."""
-    found = []
-    for spec in specs:
-        name, *rest = spec.split(":")
-        found.append(Contender(spec, name, {key: value for key, _, value in (item.partition("=") for item in rest)}))
-    return tuple(found)
+    return tuple(Contender(spec, *parse_method(spec)) for spec in specs)

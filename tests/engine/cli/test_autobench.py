@@ -7,7 +7,7 @@ import pytest
 
 from engine.bench.contest import Lap, Times
 from engine.cli import autobench, main, measured
-from engine.cli.specs import label, parse_method
+from engine.config import label, parse_method
 from engine.errors import ConfigError
 from tests.engine.zoo import Zoo
 from tests.typed import some

@@ -12,7 +12,8 @@ import pytest
 
 from engine.cli import main
 from engine.cli.options import _further_turns, prompt_text
-from engine.cli.specs import once, parse_method, split
+from engine.cli.specs import once, split
+from engine.config import parse_method
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.model import load_model

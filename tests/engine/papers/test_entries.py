@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli.specs import parse_method
+from engine.config import parse_method
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 from engine.files.presets import get_preset
