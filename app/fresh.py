@@ -98,6 +98,7 @@ def drawn(family: str, seed: int) -> Problem:
 def _seed(given: str) -> int:
     if not given:
         return secrets.randbelow(MOST_SEED)
-    if not given.isascii() or not given.isdigit() or int(given[:12]) > MOST_SEED:
+    digits = given.lstrip("0") or "0"
+    if not given.isascii() or not given.isdigit() or len(digits) > 10 or int(digits) > MOST_SEED:
         raise ConfigError(f"seed must be an integer from 0 to {MOST_SEED}, got {given[:40]!r}.")
-    return int(given)
+    return int(digits)

@@ -27,7 +27,11 @@ def test_draws_without_a_seed_differ(http):
     assert len(prompts) == 4
 
 
-@pytest.mark.parametrize("query", [{"task": "aritmetic"}, {"task": "arithmetic", "seed": "-1"}, {"seed": "1e3"}])
+@pytest.mark.parametrize(
+    "query",
+    [{"task": "aritmetic"}, {"task": "arithmetic", "seed": "-1"}]
+    + [{"seed": seed} for seed in ("1e3", str(2**31), f"{'0' * 12}{2**31}", "0" * 12 + "9" * 5000)],
+)
 def test_what_cannot_be_drawn_is_told(http, query):
     answer = http.get("/lab/problem", params={"task": "arithmetic", **query})
     assert answer.status_code == 400 and answer.json()["error"]
