@@ -32,6 +32,7 @@ PARTS = {  # of the file -> the action that writes its rows
     "others": "compare",  # methods beside those of `compare`, on the same problems
     "elsewhere": "trees",  # the trees on another task than they were optimised on
 }
+AMONG = 64  # times as many problems as rows have are looked through for theirs, at most
 RESULTS = ROOT / "docs" / "results" / "trajectories.json"
 
 
@@ -126,15 +127,22 @@ def _acceptance(lab: Lab, settings: dict[str, Any], groups: dict[str, list[Any]]
 def acceptance_report(
     lab: Lab, settings: dict[str, Any], rows: Sequence[dict[str, Any]], quiet: bool = False
 ) -> dict[str, Any]:
-    """Figure 3: how likely the first draft token is accepted, deterministic or stochastic, all and by trajectory."""
+    """Figure 3: how likely the first draft token is accepted, deterministic or stochastic, all and by trajectory.
+
+    Raises:
+        ConfigError: rows of a published set, or of problems that the family does not have (any more).
+    """
     if settings["family"] not in FAMILIES:
         raise ConfigError(f"Figure 3 is replayed along problems of {', '.join(FAMILIES)}, not {settings['family']}.")
     keys = {row["problem"] for row in rows}
-    count = len(keys)
-    found: dict[str, str] = {}
-    while not keys <= found.keys():
+    count, found = len(keys), dict[str, str]()
+    while not keys <= found.keys() and count <= AMONG * len(keys):  # rows may skip problems
         found = {p.key: p.prompt for p in load_problems(settings["family"], settings["split"], count, settings["seed"])}
         count *= 2
+    if not keys <= found.keys():
+        raise ConfigError(
+            f"These rows are of problems that {settings['family']} does not have: run `trajectories compare` anew."
+        )
     positions = list(track(replay_rows(lab, settings, list(rows), found), "positions", quiet=quiet))
     groups = {"all": positions} | {
         f"trajectory {i + 1}": [p for p in positions if p.trajectory == i] for i in range(settings["n"])

@@ -12,6 +12,7 @@ import pytest
 from engine.bench.bookkeeping import bookkeeping
 from engine.cli import bench, main, tree
 from engine.cli.options import add_models
+from engine.cli.results import acceptance_report
 from engine.cli.specs import split
 from engine.errors import ConfigError
 from engine.lab import Lab
@@ -202,6 +203,12 @@ def test_compare_leaves_a_prompt_out_that_not_all_methods_can_run(
     prompts.write_text(json.dumps({"prompt": "abc" * 3000}))
     assert main(given) == 2
     assert "No prompt could be run by all methods" in capsys.readouterr().err
+
+
+def test_rows_of_problems_that_are_no_more_are_refused() -> None:
+    settings = {"family": "arithmetic", "split": "heldout", "seed": 0, "n": 1}
+    with pytest.raises(ConfigError, match="problems that arithmetic does not have"):
+        acceptance_report(None, settings, [{"problem": "of an older corpus"}])  # type: ignore[arg-type]
 
 
 def test_a_list_as_a_knob_keeps_its_commas() -> None:
