@@ -63,12 +63,12 @@ def replay_rows(
     lab: Lab, settings: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], prompts: Mapping[str, str]
 ) -> Iterator[Position]:
     """`replay` of each problem of a series; rows of one method."""
-    sampling = Sampling(settings["temperature"])
+    sampling, chat = Sampling(settings["temperature"]), bool(settings.get("chat"))
     problems = dict.fromkeys(row["problem"] for row in rows)
     for key in problems:
         responses = [
             r["ids"] for r in sorted((r for r in rows if r["problem"] == key), key=lambda r: int(r["trajectory"]))
         ]
         with torch.inference_mode():
-            asked = lab.target.tokenizer.encode(prompts[key])
+            asked = lab.target.tokenizer.encode(prompts[key], chat)
             yield from replay(lab, asked, [r for r in responses if r], sampling, key)

@@ -14,7 +14,7 @@ from engine.files.shards import Shard
 from engine.lab import Lab
 from engine.tasks import load_problems
 from engine.tasks.marking import marking
-from engine.tune.replay import Position, replay
+from engine.tune.replay import Position, replay, replay_rows
 from engine.tune.rows import Rows, read_rows, row_of
 from engine.tune.series import Plan, contenders, run_series
 from engine.tune.speed import LOOKUPS, measure
@@ -166,6 +166,15 @@ def test_acceptance_is_told_over_problems_not_over_their_positions():
     half = 12.7062 * (2 * 2 * 6**2) ** 0.5 / 40
     assert found["deterministic"]["high"] - 0.7 == pytest.approx(half, abs=1e-4) and found["difference"]["n"] == 2
     assert over_problems([sure] * 30)["stochastic"] == {"mean": 1.0, "low": None, "high": None, "n": 1}
+
+
+@pytest.mark.parametrize("settings", [{"temperature": 0.6}, {"temperature": 0.6, "chat": True}])
+def test_replay_reads_prompts_as_the_series_did(lab, settings, monkeypatch):
+    asked = []
+    monkeypatch.setattr(lab.target.tokenizer, "encode", lambda text, chat=False: asked.append((text, chat)) or [5, 6])
+    rows = [{"problem": "p", "trajectory": 0, "ids": [8, 9]}]
+    list(replay_rows(lab, settings, rows, {"p": "How many?"}))
+    assert asked == [("How many?", "chat" in settings)]
 
 
 def test_texts(tmp_path, lab):
