@@ -19,15 +19,8 @@ from engine.lab import Lab
 from engine.loop import Decoding
 from engine.tasks import load_problems
 from engine.trace.store import Trace
-from tests.engine.zoo import Zoo
 
 SHORT = ("--max-new-tokens", "6")
-
-
-@pytest.fixture(scope="module")
-def pair(zoo: Zoo) -> list[str]:
-    target = zoo.path("llama", layers=2, hidden=32)
-    return ["--target", str(target), "--draft", str(zoo.draft_path(target, "noise", sigma=0.3)), "--device", "cpu"]
 
 
 def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:

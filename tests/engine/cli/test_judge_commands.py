@@ -17,13 +17,7 @@ from engine.judge.weights import load_judge
 from engine.lab import Lab
 from engine.trace.store import Trace
 from tests.engine.crossed import Crossed
-from tests.engine.zoo import Zoo, noised
-
-
-@pytest.fixture(scope="module")
-def pair(zoo: Zoo) -> list[str]:
-    target = zoo.path("llama", layers=2, hidden=32)
-    return ["--target", str(target), "--draft", str(zoo.draft_path(target, "noise", sigma=0.3)), "--device", "cpu"]
+from tests.engine.zoo import noised
 
 
 def mine(pair: list[str], out: Path, *more: str) -> int:
@@ -238,11 +232,9 @@ def judge_of(pair: list[str], mined: Path, out: Path, *more: str) -> Path:
 
 
 def test_a_judge_of_chats_is_evaluated_on_chats(
-    zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    target = zoo.path("llama", layers=2, hidden=32)
-    pair = ["--target", str(target), "--draft", str(zoo.draft_path(target, "noise", sigma=0.3)), "--device", "cpu"]
     judge = judge_of(pair, tmp_path / "m.jsonl", tmp_path / "judge")
     seen: list[dict[str, object]] = []
 

@@ -3,15 +3,8 @@
 import pytest
 
 from engine.cli import main
-from tests.engine.zoo import Zoo
 
 SHORT = ("--max-new-tokens", "6")
-
-
-@pytest.fixture(scope="module")
-def pair(zoo: Zoo) -> list[str]:
-    target = zoo.path("llama", layers=2, hidden=32)
-    return ["--target", str(target), "--draft", str(zoo.draft_path(target, "noise", sigma=0.3)), "--device", "cpu"]
 
 
 def test_run_and_compare_say_when_a_threshold_cannot_fire(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,9 +13,7 @@ import pytest
 
 from engine.cli import main
 from engine.training.__main__ import main as training
-from tests.engine.cli.test_commands import pair, refused
-
-__all__ = ["pair"]
+from tests.engine.cli.test_commands import refused
 
 NOBODY = 65534
 TO_FILE = [

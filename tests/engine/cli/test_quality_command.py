@@ -16,13 +16,6 @@ from engine.tasks import Problem, load_problems
 from engine.tasks.marking import Marking
 from engine.trace.store import Trace
 from tests.engine.cli.test_commands import SHORT, refused
-from tests.engine.zoo import Zoo
-
-
-@pytest.fixture(scope="module")
-def pair(zoo: Zoo) -> list[str]:
-    target = zoo.path("llama", layers=2, hidden=32)
-    return ["--target", str(target), "--draft", str(zoo.draft_path(target, "noise", sigma=0.3)), "--device", "cpu"]
 
 
 def test_compare_tells_quality_beside_speed(

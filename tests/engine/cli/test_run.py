@@ -25,12 +25,6 @@ from tests.engine.zoo import Zoo
 SHORT = ("--max-new-tokens", "12")
 
 
-@pytest.fixture(scope="module")
-def pair(zoo: Zoo) -> list[str]:
-    target = zoo.path("llama", layers=2, hidden=32)
-    return ["--target", str(target), "--draft", str(zoo.draft_path(target, "noise", sigma=0.3)), "--device", "cpu"]
-
-
 @pytest.mark.parametrize(
     "given", ["prompt=x", "method=ar", "extras=1", "reuse=1", "self=1", "max_new_tokens=3", "record=light"]
 )

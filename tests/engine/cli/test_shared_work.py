@@ -16,9 +16,9 @@ import pytest
 from engine.cli import main
 from engine.files.places import ROOT
 from tests.engine.cli.test_judge_commands import mine, mixed
-from tests.engine.cli.test_sweep_command import Tell, pair, tell, untimed
+from tests.engine.cli.test_sweep_command import Tell, tell, untimed
 
-__all__ = ["pair", "tell"]
+__all__ = ["tell"]
 
 ENGINE = (sys.executable, "-m", "engine")
 LOOK = 0.02  # seconds between two looks at a file that another process writes

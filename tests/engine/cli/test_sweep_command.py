@@ -22,7 +22,6 @@ from engine.files.places import ROOT
 from engine.runs import sweep
 from engine.trace.store import Trace
 from tests.engine.cli.test_commands import SHORT, refused
-from tests.engine.zoo import Zoo
 
 TIMES = (
     "tokens_per_s",
@@ -35,12 +34,6 @@ TIMES = (
     "prefill_s",
 )
 PROMPTS = 7
-
-
-@pytest.fixture(scope="module")
-def pair(zoo: Zoo) -> list[str]:
-    target = zoo.path("llama", layers=2, hidden=32)
-    return ["--target", str(target), "--draft", str(zoo.draft_path(target, "noise", sigma=0.3)), "--device", "cpu"]
 
 
 @pytest.fixture(scope="module")

@@ -16,16 +16,13 @@ from engine.model.outline import outline
 from engine.model.seam import Seam
 from engine.runs.preflight import preflight
 from tests.engine.crossed import LEAN, SOURCE, Crossed, generated, make_model, plain_logits
+from tests.engine.model.families import near
 from tests.engine.zoo import EOS, Zoo
 
 CLOSE = 1e-5  # fp32, relative to the largest logit above one
 TREE = Draft((4, 9, 9, 30, 2, 7, 7), (-1, -1, 0, 0, 1, 2, 5), group=(0,) * 7)
 WRITTEN = [7, 8, 9, 50, 4, 30, 12]
 OTHER = [60, 60, 3, EOS]
-
-
-def near(a: torch.Tensor, b: torch.Tensor) -> float:
-    return float((a - b).abs().max() / b.abs().max().clamp(min=1))
 
 
 def check_equal(model: Model, hf: Any, draft: Draft = TREE) -> None:

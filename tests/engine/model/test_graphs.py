@@ -24,6 +24,7 @@ from engine.model.graphs import ROWS, CudaCapturer, GraphedDecoder, Work, graphe
 from engine.model.layers import EVERYTHING
 from engine.model.lean import LeanDecoder
 from tests.engine.model import tiny
+from tests.engine.model.families import near
 from tests.engine.zoo import Zoo
 
 PROMPT = [5, 9, 33, 7, 60, 8, 21]
@@ -87,10 +88,6 @@ def decoders(model: Model) -> tuple[LeanDecoder, GraphedDecoder, Recorder]:
     assert isinstance(model.decoder, LeanDecoder)
     recorder = Recorder()
     return model.decoder, GraphedDecoder(model.decoder, recorder), recorder
-
-
-def near(a: Tensor, b: Tensor) -> float:
-    return float((a - b).abs().max() / b.abs().max().clamp(min=1))
 
 
 def check_rounds(model: Model, graphed: GraphedDecoder, lean: LeanDecoder, prompt: Sequence[int] = PROMPT) -> None:

@@ -13,6 +13,7 @@ from engine.draft import EMPTY, Draft, chain
 from engine.errors import ConfigError, EngineFault
 from engine.model import Model, Session, lean
 from engine.model.products import Product
+from tests.engine.model.families import near
 from tests.engine.zoo import FAMILIES, Zoo
 
 CLOSE = 2e-5  # fp32, 8 layers, relative to logits of order ten (docs/methods/checks.md#rounding)
@@ -24,11 +25,6 @@ TREE = Draft((4, 9, 9, 30, 2, 7, 7), (-1, -1, 0, 0, 1, 2, 5), group=(0,) * 7)
 def model(request: pytest.FixtureRequest, zoo: Zoo) -> Model:
     """A random 8-layer model of each family, lean and generic."""
     return zoo.model(request.param)
-
-
-def near(a: torch.Tensor, b: torch.Tensor) -> float:
-    """Largest difference, relative to the largest logit above one."""
-    return float((a - b).abs().max() / b.abs().max().clamp(min=1))
 
 
 def fresh(model: Model, tokens: list[int], draft: Draft = EMPTY) -> torch.Tensor:

@@ -16,6 +16,7 @@ from engine.model.decoder import New, Rows
 from engine.model.slabs import Part
 from engine.tasks import load_problems
 from tests.engine.crossed import LEAN, Crossed, make_model
+from tests.engine.model.families import near
 from tests.engine.rows import check
 from tests.engine.zoo import EOS, PAD
 from tests.typed import known, some
@@ -37,10 +38,6 @@ def joined(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, int]]:
 
     monkeypatch.setattr(crosspacked.CrossPacking, "run", run)
     return sizes
-
-
-def near(a: torch.Tensor, b: torch.Tensor) -> float:
-    return float((a - b).abs().max() / b.abs().max().clamp(min=1))
 
 
 @pytest.mark.parametrize("family", ["bart", "t5", "marian"])
