@@ -113,6 +113,7 @@ def _commands(found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]], bef
             f"python -m engine trajectories {PARTS[part]} --methods {names} --task {settings['family']} "
             f"--items {problems} --n {settings['n']} --temperature {settings['temperature']:g} --max-new-tokens "
             f"{settings['max_new_tokens']} --seed {settings['seed']}"
+            + (" --chat" if settings.get("chat") else "")
             + ("" if part == PARTS[part] else f" --out build/{part}.jsonl")
         )
     told = kept | lines

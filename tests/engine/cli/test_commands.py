@@ -12,6 +12,7 @@ import pytest
 from engine.bench.bookkeeping import bookkeeping
 from engine.cli import bench, main, tree
 from engine.cli.options import add_models
+from engine.cli.results import _commands as series_commands
 from engine.cli.results import acceptance_report
 from engine.cli.specs import split
 from engine.errors import ConfigError
@@ -196,6 +197,13 @@ def test_compare_leaves_a_prompt_out_that_not_all_methods_can_run(
     prompts.write_text(json.dumps({"prompt": "abc" * 3000}))
     assert main(given) == 2
     assert "No prompt could be run by all methods" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("chat", [{}, {"chat": True}])
+def test_the_command_of_a_series_says_how_its_prompts_were_read(chat: dict[str, bool]) -> None:
+    settings = {"family": "arithmetic", "n": 2, "temperature": 0.6, "max_new_tokens": 8, "seed": 0, **chat}
+    command, _ = series_commands({"compare": (settings, [{"method": "pld", "problem": "p"}])}, {})
+    assert command.endswith("--seed 0 --chat" if chat else "--seed 0")
 
 
 def test_rows_of_problems_that_are_no_more_are_refused() -> None:
