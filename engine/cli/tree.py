@@ -92,13 +92,15 @@ def _grown(args: argparse.Namespace) -> Template:
     return best_first(args.nodes, args.depth, args.first, args.ratio, args.ranks)
 
 
+def _as_grown(args: argparse.Namespace) -> str:
+    """The options that decide what `_grown` gives."""
+    return f"--nodes {args.nodes} --depth {args.depth} --first {args.first} --ratio {args.ratio} --ranks {args.ranks}"
+
+
 def grow(args: argparse.Namespace) -> int:
     """Write a tree that is grown best-first."""
     tree, path = _grown(args), _path(args.out)
-    command = (
-        f"python -m engine tree grow --out {args.out} --nodes {args.nodes} --depth {args.depth} --first {args.first} "
-        f"--ratio {args.ratio} --ranks {args.ranks}"
-    )
+    command = f"python -m engine tree grow --out {args.out} {_as_grown(args)}"
     old = load_template(path).card if path.exists() else {}
     path.parent.mkdir(parents=True, exist_ok=True)
     replace(tree, card={**old, "name": path.stem, "made_by": command, "made": dict(tree.card["made"])}).save(path)
@@ -197,8 +199,7 @@ def _with_card(
     command = (
         f"python -m engine tree optimise --method {args.method}{sets} {source} --items {args.items} --n {args.n} "
         f"--temperature {args.temperature} --max-new-tokens {args.max_new_tokens} "
-        f"--nodes {args.nodes} --depth {args.depth} --keep {args.keep} --seed {args.seed} "
-        f"--out {args.out}"
+        f"{_as_grown(args)} --keep {args.keep} --seed {args.seed} --out {args.out}"
     )
     name = Path(args.out).stem
     return with_card(

@@ -503,6 +503,8 @@ def test_counts_are_taken_up_for_the_same_tree_only(
     ):
         state.write_text(first)
         assert main([*given, *pair, *more]) == 0
+        made_by = json.loads(out.read_text())["made_by"]
+        assert " ".join(more[-2:]) in made_by, "the command on the card makes another tree"
         assert state.read_text() != first, f"counts of another tree were taken up with {more}"
     state.write_text(first[:-20])
     assert main([*given, *pair, "--depth", "3"]) == 0 and state.read_text() == first
