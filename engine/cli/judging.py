@@ -3,7 +3,6 @@
 import argparse
 import hashlib
 import json
-import shlex
 import sys
 import time
 import warnings
@@ -49,7 +48,7 @@ def train_handle(args: argparse.Namespace) -> int:
     fit = training.learn(mined, kind, chosen)
     extra = {"ablations": training.ablations(mined, fit, kind, chosen)} if args.ablations else {}
     judge = training.judge_of(mined, fit, kind, chosen, extra)
-    training.save(judge, fit, args.out, _command())
+    training.save(judge, fit, args.out, args.given)
     if args.json:
         print(
             json.dumps(
@@ -114,7 +113,7 @@ def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
     named = f"judge-{task}{_variant(args)}"
     write(args.out / f"{named}.json", (json.dumps(result, indent=1) + "\n").encode())
     notes = "".join(f"{note}\n\n" for note in result["notes"])
-    page = f"{notes}{table(task, result)}\n\n{_claims(result)}\nMade by `{_command()}`.\n"
+    page = f"{notes}{table(task, result)}\n\n{_claims(result)}\nMade by `{args.given}`.\n"
     write(args.out / f"{named}.md", f"# AutoJudge on {task}\n\n{page}".encode())
     if not args.json:
         print(page)
@@ -235,7 +234,7 @@ def _about(args: argparse.Namespace, lab: Lab, task: str, judge: Judge) -> dict[
         "threshold": judge.threshold,
         "auc": judge.meta["auc"],
         "models": models,
-        "command": _command(),
+        "command": args.given,
     }
 
 
@@ -263,7 +262,3 @@ def _claim(what: str, above: Mapping[str, Any] | None, gap: Mapping[str, Any] | 
         f"at or above that of {what} on {above['mean']:.0%} of the common range, by {estimate(gap, '+.1%')} on average"
     )
     return f"- Its curve of accuracy against tokens a target call lies {where}."
-
-
-def _command() -> str:
-    return "python -m engine " + " ".join(shlex.quote(word) for word in sys.argv[1:])

@@ -65,6 +65,8 @@ def test_from_a_task_to_results(
     asset = ["--asset", f"judge:arithmetic={judge}"]
     options = ["--tasks", "arithmetic", "--window", "4", "--limit", "10", "--out", str(tmp_path / "results")]
     assert main(["judge-eval", *pair, *asset, *options, "--items", "1"]) == 0
+    recorded = json.loads((tmp_path / "results" / "judge-arithmetic.json").read_text())["command"]
+    assert recorded.startswith(f"python -m engine judge-eval {pair[0]}"), "of this call, not of the process"
     written = capsys.readouterr()
     assert (
         "on 1 held-out problems" in written.out
