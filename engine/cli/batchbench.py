@@ -14,6 +14,7 @@ from engine.cli.options import Prompt, load_lab
 from engine.cli.progress import track
 from engine.cli.specs import once, split
 from engine.config import label, parse_method
+from engine.files.written import write
 from engine.methods import get_card
 from engine.model.devices import described
 from engine.tasks.marking import OWN
@@ -68,8 +69,7 @@ def tell(args: argparse.Namespace, result: dict[str, Any], text: Callable[[dict[
     """Print a result as text or JSON, and write it where that was asked for."""
     told = json.dumps(result, indent=1, allow_nan=False)
     if args.out:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(told + "\n", "utf-8")
+        write(args.out, (told + "\n").encode())
     print(told if args.json else text(result))
 
 

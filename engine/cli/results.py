@@ -20,6 +20,7 @@ from engine.cli.progress import track
 from engine.errors import ConfigError
 from engine.files.documents import read_object
 from engine.files.places import ROOT
+from engine.files.written import write
 from engine.lab import Lab
 from engine.tasks import FAMILIES, load_problems
 from engine.tune.replay import Position, replay_rows
@@ -85,8 +86,7 @@ def results(args: argparse.Namespace) -> int:
         body[part] = series_report(settings, rows, trajectory_counts(rows, args.ks)) if rows else before.get(part)
     if "compare" in found:
         body |= _texts(args, *found["compare"])
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    write(args.out, (json.dumps(body, indent=1) + "\n").encode())
     kept = [part for part in PARTS if part not in found and body[part]]
     print(f"{args.out}: {', '.join(found)} new; {', '.join(kept) or 'nothing'} kept")
     return 0

@@ -11,6 +11,7 @@ from engine.cli.options import add_models, load_lab
 from engine.cli.progress import track
 from engine.cli.specs import once, split
 from engine.errors import ConfigError
+from engine.files.written import write
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.tasks import FAMILIES, Problem, get_task, load_problems
@@ -46,8 +47,7 @@ def show(args: argparse.Namespace) -> int:
     lab, problem = load_lab(args), load_problems(args.task, "heldout", args.item + 1)[args.item]
     sheets = _draw(lab, args, problem, chosen)
     body = _head(lab, args, problem) | {"methods": [_one(c, sheets[c.label]) for c in chosen]}
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(body, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    write(args.out, (json.dumps(body, ensure_ascii=False, separators=(",", ":")) + "\n").encode())
     for c in chosen:
         print(f"{c.label:30}" + "".join(f"{row['tau'] or 0:7.2f}" for row in sheets[c.label].rows))
     return 0
