@@ -4,7 +4,7 @@ TCR is the rank, by cumulative draft probability, of the last accepted draft tok
 none.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,10 +54,10 @@ def _ranked(traces: Traces) -> list[tuple[int, int, int]]:
     ]
 
 
-def tcr_quantiles(traces: Traces) -> pd.DataFrame:
+def tcr_quantiles(traces: Traces, quantiles: Sequence[float] = QUANTILES) -> pd.DataFrame:
     """Figure 1e, 3 insets: `share` of rounds with a TCR in the first `quantile` of verified tokens, with the root."""
     ranked = _ranked(traces)
-    rows = [(q, sum(tcr <= q * (n + 1) for tcr, n, _ in ranked) / max(1, len(ranked))) for q in QUANTILES]
+    rows = [(q, sum(tcr <= q * (n + 1) for tcr, n, _ in ranked) / max(1, len(ranked))) for q in quantiles]
     return pd.DataFrame(rows, columns=["quantile", "share"])
 
 
@@ -84,15 +84,16 @@ def entropy_by_tcr(traces: Traces) -> pd.DataFrame:
     return frame.groupby("tcr", as_index=False).agg(phi=("phi", "mean"), tau=("tau", "mean"), rounds=("tau", "size"))
 
 
-def ablation(runs: Mapping[str, Traces]) -> pd.DataFrame:
-    """Table 2, a row a label: target `calls`, verified `tokens` (root included), `tau`.
+def ablation(runs: Mapping[str, Traces], baseline: Traces | None = None) -> pd.DataFrame:
+    """Table 2, a row a label: target `calls`, verified `tokens` (root included), `tau`; `speedup` with `ar` runs.
 
     `calls_saved` and `tokens_saved` are shares against the first row.
     """
     rows = []
     for label, traces in runs.items():
-        found = pooled(as_list(traces))
-        rows.append({"method": label, "calls": found["rounds"], "tokens": found["verify_tokens"], "tau": found["tau"]})
+        found = pooled(as_list(traces), None if baseline is None else as_list(baseline))
+        row = {"method": label, "calls": found["rounds"], "tokens": found["verify_tokens"], "tau": found["tau"]}
+        rows.append(row | ({"speedup": found["speedup"]} if baseline is not None else {}))
     frame = pd.DataFrame(rows)
     for name in ("calls", "tokens"):
         frame[f"{name}_saved"] = 1 - frame[name] / frame[name].iloc[0]

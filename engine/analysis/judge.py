@@ -13,7 +13,6 @@ import numpy.typing as npt
 from engine.analysis.intervals import Interval, wilson
 
 QUANTILES = 26  # thresholds of the sweep, as in the published code (register A3)
-PLACES = 400  # of their common range of x at which two curves are compared
 Floats = npt.NDArray[np.float64]
 Curve = Sequence[tuple[float, float]]
 
@@ -69,11 +68,11 @@ def recall_threshold(scores: Sequence[float], labels: Sequence[bool], recall: fl
     return float(important[int(np.ceil(recall * len(important) - 1e-9)) - 1])
 
 
-def quantile_thresholds(scores: Sequence[float]) -> list[float]:
-    """Thresholds at `QUANTILES` even quantiles of the scores, 0 to 1, rising; equal ones once."""
+def quantile_thresholds(scores: Sequence[float], n: int = QUANTILES) -> list[float]:
+    """Thresholds at n even quantiles of the scores, 0 to 1, rising; equal ones once."""
     if not len(scores):
         return []
-    return sorted(set(np.quantile(np.asarray(scores, dtype=np.float64), np.linspace(0, 1, QUANTILES)).tolist()))
+    return sorted(set(np.quantile(np.asarray(scores, dtype=np.float64), np.linspace(0, 1, n)).tolist()))
 
 
 def at_threshold(scores: Sequence[float], labels: Sequence[bool], threshold: float) -> dict[str, float | None]:
@@ -115,9 +114,9 @@ def reliability(scores: Sequence[float], labels: Sequence[bool], bins: int = 10)
     return out
 
 
-def calibration_error(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
+def calibration_error(scores: Sequence[float], labels: Sequence[bool], bins: int = 10) -> float | None:
     """Expected calibration error: mean distance of score and share of important ones, weighted by bin size."""
-    filled = [b for b in reliability(scores, labels) if b.mean_score is not None and b.share is not None]
+    filled = [b for b in reliability(scores, labels, bins) if b.mean_score is not None and b.share is not None]
     total = sum(b.n for b in filled)
     if not total:
         return None
@@ -129,30 +128,30 @@ def accuracy(correct: Sequence[float | bool]) -> Interval | None:
     return wilson(sum(bool(c) for c in correct), len(correct))
 
 
-def share_above(upper: Curve, lower: Curve) -> float | None:
+def share_above(upper: Curve, lower: Curve, points: int = 400) -> float | None:
     """Share of the common range of x over which one curve of (x, y) lies at least as high as the other.
 
     Both are joined linearly between their points, the higher of points with equal x; None without a common range.
     """
-    both = _over_common(upper, lower)
+    both = _over_common(upper, lower, points)
     return None if both is None else float((both[0] >= both[1] - 1e-12).mean())
 
 
-def mean_gap(upper: Curve, lower: Curve) -> float | None:
+def mean_gap(upper: Curve, lower: Curve, points: int = 400) -> float | None:
     """Mean difference of height of two curves over their common range of x; None without one."""
-    both = _over_common(upper, lower)
+    both = _over_common(upper, lower, points)
     return None if both is None else float((both[0] - both[1]).mean())
 
 
-def _over_common(upper: Curve, lower: Curve) -> tuple[Floats, Floats] | None:
-    """Heights of two curves at `PLACES` of their common range of x; None without one."""
+def _over_common(upper: Curve, lower: Curve, points: int) -> tuple[Floats, Floats] | None:
+    """Heights of two curves at so many places of their common range of x; None without one."""
     a, b = _joined(upper), _joined(lower)
     if len(a[0]) < 2 or len(b[0]) < 2:
         return None
     low, high = max(a[0][0], b[0][0]), min(a[0][-1], b[0][-1])
     if not high > low:
         return None
-    x = np.linspace(low, high, PLACES)
+    x = np.linspace(low, high, points)
     return np.interp(x, *a), np.interp(x, *b)
 
 

@@ -19,14 +19,15 @@ class Reuse:
     in the earlier trajectories, and `first` the trajectory that had it first.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, orders: Sequence[int] = ORDERS) -> None:
+        self.orders = tuple(sorted(orders))
         self._seen: dict[Gram, tuple[int, int]] = {}  # times, first trajectory
         self._number = -1
         self.begin()
 
     def begin(self) -> None:
         """A trajectory starts; the one before, if any, is now an earlier one."""
-        for n in ORDERS if self._number >= 0 else ():
+        for n in self.orders if self._number >= 0 else ():
             for gram in grams(self.tokens, n):
                 times, first = self._seen.get(gram, (0, self._number))
                 self._seen[gram] = (times + 1, first)
@@ -39,12 +40,12 @@ class Reuse:
     def extend(self, tokens: Sequence[int]) -> int:
         """More tokens; returns the first position whose marks are new or may have changed."""
         start = len(self.tokens)
-        changed = max(0, start - ORDERS[-1] + 1)
+        changed = max(0, start - self.orders[-1] + 1)
         for token in tokens:
             self.tokens.append(token)
             for marks, none in ((self.order, 0), (self.times, 0), (self.first, -1)):
                 marks.append(none)
-            for n in ORDERS:
+            for n in self.orders:
                 self._mark(n)
         return changed
 
