@@ -154,7 +154,7 @@ FAULTS: list[tuple[Fault, Callable[[], object]]] = [
         test_intervals.test_mean_interval,
     ),
     (
-        Fault("bounds that know no small samples", "engine.analysis.intervals:_score", " + z * z / (4 * n * n)", ""),
+        Fault("bounds that know no small samples", "engine.analysis.intervals:_score", " + z * z / (4 * m * m)", ""),
         test_intervals.test_wilson,
     ),
     (
