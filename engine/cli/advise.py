@@ -23,7 +23,7 @@ from engine.trace.store import Trace
 from engine.tune.advising import PROBE, Asked, Spec, candidates, checked, free, probes, runs
 from engine.tune.lookups import again
 
-CONTEXT = 256  # tokens behind which passes are measured
+CONTEXT = 256  # tokens behind which passes are measured, or half of what a shorter target reads
 
 
 def add_parser(subparsers: Any) -> None:
@@ -74,7 +74,8 @@ def handle(args: argparse.Namespace) -> int:
     served = batches([row for _, row in json_lines(args.batch_costs)]) if args.batch_costs else []
     found, lab = prompts(args, tuning=True), load_lab(args)
     cards = candidates(lab, split(args.methods) if args.methods else ())
-    costs = passes_of(lab.target, [0] * min(CONTEXT, lab.target.context // 2))
+    context = min(CONTEXT, lab.target.context // 2)
+    costs = passes_of(lab.target, [0] * context)
     asked: list[Asked] = [(one.text, {"category": one.category, "task": args.task or ""}) for one in found]
     specs = probes(cards, args.probe)
     traces = runs(lab, specs, track(asked, "prompts", quiet=args.json), decoding(args), told=_tell)
@@ -90,7 +91,7 @@ def handle(args: argparse.Namespace) -> int:
         "target": lab.target.describe(),
         "threads": lab.threads.count if lab.threads else None,
         "sampling": decoding(args),
-        "costs": {"context": CONTEXT, "passes": costs.samples},
+        "costs": {"context": context, "passes": costs.samples},
         "command": args.given,
         "kinds": rows,
     }

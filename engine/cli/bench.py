@@ -97,16 +97,18 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run the contests and print their ratios."""
+    if len(given := [name for name in ("auto", "batch", "quality") if getattr(args, name)]) > 1:
+        raise ConfigError(f"{' and '.join(f'--{name}' for name in given)} are not told together: give one of them.")
     if args.auto:
         return bench_auto(args)
-    given = prompts(args)
+    asked = prompts(args)
     if args.batch:
-        return bench_batches(args, given)
-    if args.quality and any(one.problem is None for one in given):
+        return bench_batches(args, asked)
+    if args.quality and any(one.problem is None for one in asked):
         raise ConfigError("--quality needs a --task: the prompts of a file have no right answers.")
     lab = load_lab(args)
-    problems = [one.problem for one in given if one.problem]
-    ids = [lab.target.tokenizer.encode(one.text, args.chat) for one in given]
+    problems = [one.problem for one in asked if one.problem]
+    ids = [lab.target.tokenizer.encode(one.text, args.chat) for one in asked]
     contenders = _contenders(lab, _wanted(lab, args.methods), ids[0], args)
     times = contest(
         contenders, ids, args.repetitions, lambda it: track(it, "repetitions", args.repetitions, quiet=args.json)

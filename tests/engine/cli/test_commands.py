@@ -69,6 +69,15 @@ def test_numbers_that_make_no_sense_are_refused(argv: tuple[str, ...], capsys: p
     assert left.value.code == 2 and ": must be " in capsys.readouterr().err.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    "flags", [["--auto", "--quality"], ["--batch", "1,2", "--quality"], ["--auto", "--batch", "1"]]
+)
+def test_one_bench_is_told_at_a_time(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    names = " and ".join(flag for flag in ("--auto", "--batch", "--quality") if flag in flags)
+    assert main(["bench", *flags]) == 2
+    assert f"{names} are not told together" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("given", [[], ["--preset", "tiny"], ["--target", "T"]])
 def test_a_draft_is_passed_on(
     given: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
