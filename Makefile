@@ -23,7 +23,7 @@ test: setup-dev test-page
 	$(PY) -m pytest -q -n 2 -m "not slow and not browser and not installed"
 
 test-browser: setup-dev
-	$(PY) -m pytest -q -m browser --reruns 2 tests/browser
+	$(PY) -m pytest -q -rR -m browser --reruns 2 tests/browser
 
 # What a user starts: the page's server, the package as a wheel installs it, the notebook.
 test-installed: setup-dev
