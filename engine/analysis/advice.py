@@ -382,7 +382,8 @@ def batches(rows: Sequence[Mapping[str, Any]], hardware: str = "") -> list[Batch
         groups.setdefault(size, {})[width] = ms
         before = found.get(size)
         known = step if step is not None or before is None else before.step_ms
-        found[size] = Batch(size, Curve(((1, ms),)), known, str(row.get("hardware") or hardware))
+        told = row.get("hardware") or (before.hardware if before else hardware)
+        found[size] = Batch(size, Curve(((1, ms),)), known, str(told))
     for size, costs in groups.items():
         if 1 not in costs:
             raise ConfigError(f"The batch costs of batch {size} need a row with rows = 1: plain decoding.")

@@ -7,7 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.analysis.advice import advise, batches, choose, curve_of, cut, options, recast
+from engine.analysis.advice import (
+    Batch,
+    Option,
+    Step,
+    _kind,
+    advise,
+    batches,
+    choose,
+    curve_of,
+    cut,
+    fixed,
+    kind_of,
+    options,
+    recast,
+)
 from engine.costs import Curve
 from engine.errors import ConfigError
 from engine.trace.events import Round, RunEnded, Token
@@ -191,3 +205,112 @@ def test_lengths_left_to_the_device_are_told_as_they_were_and_never_computed() -
     assert row["best"]["usual"] == row["batches"][0]["gamma"] == round(sum(drafted) / len(drafted)) > 3
     mixed = advise({"SD": left, "Fixed": probe}, plain, V)[0]
     assert {option["label"] for option in mixed["options"]} >= {"sd:gamma=auto", "sd:gamma=6", "sd:gamma=1"}
+
+
+def option(method: str, *each: tuple[float, float, float, float], steps: tuple[Step, ...] = (), **more: Any) -> Option:
+    """A method that was measured so on each prompt: tokens, ms, and those of plain decoding."""
+    return Option(method, method.upper(), more.pop("knobs", {}), each, more.pop("tau", 2.0), steps, **more)
+
+
+def test_an_option_is_named_by_its_length_or_size_and_drafts_so_much_where_it_drafts() -> None:
+    steps = ((4, 4, 5), (0, 0, 1), (1, 0, 1), (3, 1, 2))
+    one = option("sd", steps=steps, knobs={"gamma": 4, "total_token": 9, "other": 1})
+    assert (one.label, one.usual, option("sd").usual) == ("sd:gamma=4:total_token=9", 3, 0)
+    assert option("pld").label == "pld" and option("pld").speedup is None
+    assert [fixed(given, "gamma") for given in ({"gamma": "auto"}, {}, {"gamma": None}, {"gamma": 5})] == [0, 0, 0, 5]
+
+
+def test_one_option_over_another_is_of_their_own_speeds() -> None:
+    fast, slow = option("a", (10, 1, 10, 5), (20, 3, 10, 5)), option("b", (10, 2, 10, 5), (20, 6, 10, 5))
+    assert fast.speedup and fast.speedup.mean == pytest.approx((30 / 4) / (20 / 10))
+    found = fast.over(slow)
+    assert found and found.mean == pytest.approx(2.0) and found.n == 2
+
+
+def told(*options: Option) -> dict[str, Any]:
+    return _kind("kind", options, [])
+
+
+def test_the_fastest_is_chosen_and_within_two_per_cent_what_was_measured_or_the_middle() -> None:
+    def speed(ms: float, **more: Any) -> Option:
+        return option("sd", (100, ms, 100, 200), **more)
+
+    slow, best = speed(103, knobs={"gamma": 1}), speed(100, knobs={"gamma": 2}, probed=9)
+    near = [speed(101.9, knobs={"gamma": g}, probed=9) for g in (5, 4, 3)]
+    assert choose([slow, best]) is best
+    assert choose([slow, best, *near]) is near[1], "2, 3, 4, 5: the upper of the middle two"
+    measured = speed(101.9, knobs={"gamma": 8})
+    assert choose([best, *near, measured]) is measured
+    assert choose([best, speed(102.1, knobs={"gamma": 8})]) is best
+    with pytest.raises(ConfigError, match="same prompts"):
+        choose([option("sd")])
+
+
+def test_whether_it_pays_is_said_by_the_whole_interval() -> None:
+    for ends, pays in (((50.0, 60.0), True), ((120.0, 150.0), False), ((60.0, 150.0), None)):
+        each = [(100.0, ms, 100.0, 100.0) for ms in ends for _ in range(4)]
+        assert told(option("sd", *each))["pays"] is pays, ends
+    alone = told(option("sd", (100.0, 50.0, 100.0, 100.0)))
+    assert alone["pays"] is None and alone["prompts"] == 1 and alone["close"] == []
+
+
+def test_a_rival_that_is_close_is_told_with_how_many_prompts_would_tell() -> None:
+    """The best is as fast on every prompt; of two rivals one differs always, one on half of the prompts either way."""
+    best = option("best", *[(100.0, 50.0, 100.0, 100.0)] * 8)
+    apart = option("apart", *[(100.0, 60.0, 100.0, 100.0)] * 8)
+    unsure = option("unsure", *[(100.0, ms, 100.0, 100.0) for ms in (30.0, 90.0)] * 4)
+    row = told(unsure, best, apart)
+    (call,) = row["close"]
+    assert row["best"]["label"] == "best" and call["label"] == "unsure" and call["ratio"] == pytest.approx(1.2)
+    half = (call["high"] - call["low"]) / 2
+    assert call["prompts"] == max(9, math.ceil(8 * (half / 0.2) ** 2)) and call["low"] <= 1
+    same = option("same", *[(100.0, ms, 100.0, 100.0) for ms in (49.0, 51.2)] * 4)
+    assert told(best, same)["close"][0]["prompts"] is None, "a difference of a thousandth is not worth measuring"
+    single = told(option("best", (100.0, 50.0, 100.0, 100.0)), option("other", (100.0, 60.0, 100.0, 100.0)))
+    assert single["close"] == [
+        {"label": "other", "ratio": pytest.approx(1.2), "low": None, "high": None, "prompts": None}
+    ]
+
+
+def test_a_batch_waits_for_its_longest_draft_and_pays_every_step() -> None:
+    """A pass over one row takes 10 ms, over five 14; two of three rounds draft, four tokens at most."""
+    batch = Batch(8, Curve(((1, 10.0), (5, 14.0))), 0.5, "made")
+    chain = option("sd", knobs={"gamma": 4}, steps=((4, 2, 3), (0, 0, 1), (3, 1, 2)), tau=2.4)
+    assert batch.speedup(chain) == pytest.approx(2.4 * 10 / (4 * 0.5 + 14))
+    assert batch.speedup(replace(chain, once=True)) == pytest.approx(2.4 * 10 / (0.5 + 14))
+    assert batch.speedup(replace(chain, knobs={})) is None and replace(batch, step_ms=None).speedup(chain) is None
+    slow = replace(chain, tau=1.2)
+    assert batch.fastest([slow, chain]) == {
+        **{"batch": 8, "hardware": "made", "label": "sd:gamma=4", "method": "sd", "gamma": 4},
+        "speedup": pytest.approx(1.5),
+    }
+    assert batch.fastest([slow]) == {
+        **{"batch": 8, "hardware": "made", "label": "ar", "method": "ar", "gamma": 0, "speedup": 1.0},
+    }
+    assert batch.fastest([replace(chain, knobs={})])["label"] is None
+    assert batch.fastest([replace(chain, knobs={"gamma": "auto"})])["gamma"] == 4, "as long as it drafts usually"
+
+
+def test_a_table_of_batches_is_read_by_size() -> None:
+    rows: list[dict[str, Any]] = [
+        {"batch": 4, "rows": 2, "verify_ms": 12, "draft_ms": 0.5, "hardware": "own"},
+        {"batch": 1, "rows": 1, "verify_ms": 9},
+        {"batch": 4, "rows": 1, "verify_ms": 10},
+    ]
+    one, four = batches(rows, "given")
+    assert (one.size, one.step_ms, one.hardware, one.verify.at(1)) == (1, None, "given", 9)
+    assert (four.size, four.step_ms, four.hardware) == (4, 0.5, "own"), "a row keeps what one before it told"
+    assert (four.verify.at(1), four.verify.at(2)) == (10, 12)
+    for bad in ({"verify_ms": 0}, {"rows": 0}, {"draft_ms": -1}, {"batch": "x"}, {"rows": None}):
+        with pytest.raises(ConfigError, match="batch costs"):
+            batches([{"batch": 1, "rows": 1, "verify_ms": 1} | bad])
+    with pytest.raises(ConfigError, match="batch 2 need a row with rows = 1"):
+        batches([{"batch": 2, "rows": 2, "verify_ms": 1}])
+
+
+def test_kinds_are_categories_else_tasks() -> None:
+    trace = run(0, 2, 0.5, category="prose")
+    trace.head.extras["task"] = "functions"
+    assert kind_of(trace) == "prose"
+    trace.head.extras["category"] = ""
+    assert kind_of(trace) == "functions"
