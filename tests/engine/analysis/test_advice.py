@@ -314,3 +314,20 @@ def test_kinds_are_categories_else_tasks() -> None:
     assert kind_of(trace) == "prose"
     trace.head.extras["category"] = ""
     assert kind_of(trace) == "functions"
+
+
+def test_of_bonus_tokens_as_many_agree_as_of_the_others() -> None:
+    """Two of four known tokens agree, so of two bonus tokens the first does: T T F T F F, drafted five at a time."""
+    half = [(1, 1, 2), (1, 0, 1)] * 2
+    assert list(recast(half, 5, 99)) == [(5, 2, 3), (5, 1, 2), (5, 0, 1)]
+    assert list(recast([(0, 0, 1)], 3, 99)) == [(3, 0, 1)], "where nothing is known, nothing agrees"
+    assert list(recast([], 3, 99)) == []
+
+
+def test_what_is_told_of_an_option() -> None:
+    one = option("sd", (10, 1, 10, 5), knobs={"gamma": 2}, tau=2.5, levels=2, probed=9, steps=((2, 1, 2),))
+    assert one.to_json() == {
+        **{"label": "sd:gamma=2", "method": "sd", "title": "SD", "knobs": {"gamma": 2}, "tau": 2.5, "levels": 2},
+        **{"usual": 2, "computed_from_gamma": 9, "speedup": {"mean": 5.0, "low": None, "high": None, "n": 1}},
+    }
+    assert option("sd").to_json()["speedup"] is None

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from engine.analysis.words import count, mean, number, quoted, setting
+from engine.analysis.words import count, mean, number, percent, quoted, setting
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,25 @@ def test_a_mean_has_no_needless_zeros() -> None:
 
 def test_count() -> None:
     assert [count(1, "round"), count(2, "round"), count(0, "token")] == ["1 round", "2 rounds", "0 tokens"]
+
+
+def test_numbers_at_the_ends_of_what_can_be_read() -> None:
+    assert (number(math.inf), number(-math.inf), number(math.nan)) == ("infinite", "minus infinite", "unknown")
+    assert number(0.5, math.inf, None, math.nan) == "0.50", "what is no number is not compared with"
+    assert (number(1e-4), number(0.99e-4), number(-1e-5)) == ("0.0001", "under 0.0001", "under 0.0001")
+    assert (number(5e-5, 0.0009), number(5e-5, 0.001)) == ("5.0e-05", "under 0.0001")
+    assert (number(0.9999999), number(1.0), number(0.999)) == ("over 0.999999", "1.00", "0.999")
+    assert number(1.0, 1.0000001) == "1.000000" and number(2.0, 2.0000001) == "2.000000"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0, "0 %"), (0.042, "4.2 %"), (0.0999, "10.0 %"), (0.1, "10 %"), (0.42, "42 %"), (1, "100 %"), (-0.05, "-5 %")],
+)
+def test_small_shares_have_a_decimal(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+def test_a_piece_is_cut_behind_forty_characters() -> None:
+    assert quoted(0, {0: "a" * 40}) == f"`{'a' * 40}`" and quoted(0, {0: "a" * 41}) == f"`{'a' * 40}…`"
+    assert (setting(None), setting(math.inf), setting(1e-7), setting(3)) == ("unknown", "infinite", "1e-07", "3.0")
