@@ -351,3 +351,40 @@ def test_acceptance_and_overlap() -> None:
     node = Node(1, -1, 1, top_draft=FIVE, top_target=FOUR_OF_THEM, overlap=0.1)
     assert [overlap(node, n) for n in (1, 4, 5, 99)] == [1.0, 1.0, 0.8, 0.8]
     assert overlap(Node(1, -1, 1, overlap=0.4), 5) is None
+
+
+def test_an_overlap_that_its_lists_do_not_give_is_told() -> None:
+    """Four of five first choices are common."""
+    for told, faults in ((0.8, []), (0.6, ["Round 0, node 0: the overlap 0.6 is not 0.8."])):
+        lists = {"h_draft": 0.1, "h_target": 0.1, "top_draft": FIVE, "top_target": FOUR_OF_THEM, "overlap": told}
+        made = trace("add", [{"id": "greedy_match", "choice": CAT}], nodes=[lists], **EASD)
+        assert wrong_nodes(made) == faults
+
+
+def test_a_moved_threshold_that_asks_for_what_was_not_recorded_leaves_the_decision_open() -> None:
+    kept, lost = {"id": "a", "choice": DOG, "found": None}, {"id": "b", "choice": DOG, "found": "7", "rank": 2}
+    made = trace("xrd", [kept, lost], rule="math", knobs=defaults("math"))
+    found = what_if(made, math_k=2)
+    assert (found.was, found.now, found.decisions) == ("relaxed", "undecided", 0)
+    back = what_if(trace("xrd", [kept, lost], rule="math", knobs=defaults("math") | {"math_k": 2}), math_k=0)
+    assert (back.was, back.now) == ("undecided", "relaxed")
+    assert not what_if(trace("ad", [{"id": "odd"}], rule="math", knobs=defaults("math")), math_k=2).changed, "both open"
+
+
+def test_a_penalty_on_another_token_than_the_refused_one_may_move_the_text_of_a_greedy_run_too() -> None:
+    refused = {"id": "greedy_mismatch", "choice": DOG}
+    assert not what_if(easd("rdd", refused), tau_entropy=1.0).changed
+    found = what_if(easd("rdd", refused, penalize="argmax"), tau_entropy=1.0)
+    assert (found.was, found.now) == ("rejected", "rejected with a penalty")
+
+
+def test_a_run_without_a_threshold_stays_as_it_is() -> None:
+    assert what_if(sampled()).decisions == what_if(greedy()).decisions == 2
+
+
+def test_a_single_round_without_its_nodes_is_too_few() -> None:
+    made = Trace([head(), chain(0, 0, "aaa", [CAT, HAS, SAT], DOG), chain(1, 4, "aaa", [CAT, HAS, SAT], DOG)])
+    made.rounds[1].nodes = []
+    for ask in (replay, what_if):
+        with pytest.raises(ConfigError, match="lightly"):
+            ask(made)
