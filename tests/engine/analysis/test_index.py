@@ -1,6 +1,7 @@
 """An index of many runs: what it says is what the runs say, and it is opened in seconds."""
 
 import errno
+import hashlib
 import io
 import json
 import time
@@ -20,6 +21,7 @@ from engine.errors import ConfigError, TraceError
 from engine.trace.events import RunEnded
 from engine.trace.store import Trace
 from tests.app.synthetic import events
+from tests.engine.analysis.made import head, sd
 
 
 def runs() -> list[Trace]:
@@ -266,3 +268,110 @@ def test_a_damaged_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "bad.jsonl").write_bytes(b"\xbc\x00")
     assert main(["index", str(tmp_path)]) == 2
     assert "bad.jsonl: " in capsys.readouterr().err
+
+
+def test_a_row_says_what_the_run_was_asked_and_took() -> None:
+    extras = {"task": "functions", "category": "code", "key": "k7", "repeat": 2}
+    sampling = {"temperature": 0.5, "top_k": 0, "top_p": 1.0}
+    trace = Trace(
+        [head("sd", prompt="x" * 121, extras=extras, sampling=sampling), *sd().rounds, RunEnded("eos", 0, 0, "")]
+    )
+    row = index.entry(trace, "a/b.jsonl", "SD, gamma 3")
+    assert {name: row[name] for name in ("file", "label", "method", "title", "guarantee")} == {
+        **{"file": "a/b.jsonl", "label": "SD, gamma 3", "method": "sd", "title": "SD", "guarantee": "lossless"},
+    }
+    assert (row["task"], row["category"], row["key"], row["repeat"], row["temperature"]) == (
+        "functions",
+        "code",
+        "k7",
+        2,
+        0.5,
+    )
+    assert row["prompt"] == "x" * 120 and row["asked"] == hashlib.blake2b(b"x" * 121, digest_size=8).hexdigest()
+    assert (row["target"], row["limit"], row["device"], row["dtype"]) == ("t", 8, "cpu", "float32")
+    counts = [row[name] for name in ("tokens", "rounds", "drafting", "drafted", "accepted", "levels", "fed")]
+    assert counts == [7, 3, 3, 9, 5, 9, 12] and (row["draft_ms"], row["verify_ms"], row["other_ms"]) == (9.0, 30.0, 6.0)
+    bare = index.entry(Trace([head("sd", extras={}, sampling={})]), "a")
+    assert (bare["label"], bare["category"], bare["key"], bare["repeat"], bare["temperature"]) == ("SD", "", "", 0, 0.0)
+    assert set(row) == {*index.TEXTS, *index.COUNTS, *index.TIMES} and index.flaw(row) == index.flaw(bare) == ""
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        ({"task": 3}, "task in the index is a text, not 3"),
+        ({"label": None}, ""),
+        ({"tokens": -1}, "tokens in the index is a number >= 0"),
+        ({"tokens": 1.5}, "tokens in the index is a number >= 0"),
+        ({"tokens": True}, "tokens in the index is a number >= 0"),
+        ({"draft_ms": 1.1e15}, "draft_ms in the index is a number >= 0, up to 1e+15"),
+        ({"draft_ms": 1e15, "tokens": 0}, ""),
+        ({"verify_ms": float("nan")}, "verify_ms in the index is a number >= 0"),
+        ({"other_ms": None}, "other_ms in the index is a number >= 0"),
+    ],
+)
+def test_what_is_no_row_is_told(spoil: dict[str, Any], told: str) -> None:
+    found = index.flaw(index.entry(sd(), "a") | spoil)
+    assert found.startswith(told) and bool(found) is bool(told)
+    assert index.flaw([]) == "an entry of the index is an object"
+
+
+def test_rows_are_written_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "GROUP", 2)
+    rows = [index.entry(sd(), f"{number}") for number in range(5)]
+    assert index.write(tmp_path / "new" / index.NAME, rows) == 5
+    data = (tmp_path / "new" / index.NAME).read_bytes()
+    groups = parquet.ParquetFile(io.BytesIO(data)).metadata
+    assert [groups.row_group(number).num_rows for number in range(groups.num_row_groups)] == [2, 2, 1]
+    assert index.read(data)["file"].tolist() == ["0", "1", "2", "3", "4"]
+
+
+def test_limits_are_for_all_indexes_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = frame(8).to_parquet()
+    packed = parquet.ParquetFile(io.BytesIO(data)).metadata.row_group(0).total_byte_size
+    room = index._table(data, "a", 8, 10**9)[1] + packed  # of the first as it is unpacked, and the second as it says
+    assert len(index.read_all([("a", data), ("b", data)])) == 16
+    for runs, most, told in ((16, room, ""), (15, room, "b: more than 15 runs"), (16, room - 1, "b: once unpacked")):
+        monkeypatch.setattr(index, "MOST_RUNS", runs)
+        monkeypatch.setattr(index, "MOST_BYTES", most)
+        if told:
+            with pytest.raises(TraceError, match=told):
+                index.read_all([("a", data), ("b", data)])
+        else:
+            assert len(index.read_all([("a", data), ("b", data)])) == 16
+
+
+def test_figures_of_an_index_by_hand() -> None:
+    """Three prompts of two methods: calls, verified tokens and tokens of each, and times in milliseconds."""
+    table = frame(6).assign(
+        label=["ar", "sd"] * 3,
+        method=["ar", "sd"] * 3,
+        asked=["a", "a", "b", "b", "c", "c"],
+        task=["t"] * 4 + ["u"] * 2,
+    )
+    table = table.assign(tokens=[10, 10, 20, 20, 30, 30], rounds=[10, 4, 20, 6, 30, 10], fed=[10, 20, 20, 36, 30, 60])
+    table = table.assign(drafted=[0, 16, 0, 30, 0, 50], verify_ms=[10.0, 5.0, 20.0, 10.0, 30.0, 15.0], draft_ms=1.0)
+    every, first, _ = index.pool(table)["sections"]
+    assert [section["task"] for section in index.pool(table)["sections"]] == ["all tasks", "t", "u"]
+    assert (every["prompts"], every["even"], first["prompts"]) == (3, True, 2)
+    sd_row = every["methods"][1]
+    assert (sd_row["runs"], sd_row["generated"], sd_row["calls"], sd_row["tokens"]) == (3, 60, 20, 116)
+    assert sd_row["tau"]["mean"] == pytest.approx(3.0) and sd_row["calls_each"]["mean"] == pytest.approx(20 / 3)
+    assert sd_row["tokens_each"]["mean"] == pytest.approx(116 / 3)
+    assert sd_row["tokens_per_s"] == pytest.approx(60 / 0.033) and sd_row["verify_s"] == pytest.approx(0.03)
+    assert sd_row["draft_s"] == pytest.approx(0.003) and sd_row["other_s"] == 0.0
+    assert sd_row["speedup"]["mean"] == pytest.approx((60 / 33) / (60 / 63)) and sd_row["speedup"]["n"] == 3
+    alone = index.pool(table[table["label"] == "sd"])["sections"][0]["methods"][0]
+    assert alone["speedup"] is None
+    uneven = index.pool(table.iloc[:5])["sections"][0]
+    assert not uneven["even"]
+
+
+def test_the_fewest_and_the_most_tokens_a_call_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "SHOWN", 1)
+    table = frame(4).assign(label="sd", method="sd", asked=list("abcd"), rounds=[10, 5, 20, 0])
+    named = index.pool(table)["named"]
+    assert [(row["file"], row["tau"], row["calls"]) for row in named] == [
+        ("2.jsonl.gz", 5.0, 20),
+        ("1.jsonl.gz", 20.0, 5),
+    ]
