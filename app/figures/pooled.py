@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from app.figures.theme import COLOURS, captioned, figure, paired, vertical, whiskers
+from engine.analysis.words import percent
 
 QUARTER = 0.25
 FEW = 3  # rounds below which a bar is pale
@@ -82,7 +83,7 @@ def ranks(shown: Numbers) -> go.Figure:
     """Figure 1c: how often each rank of the last accepted token."""
     drawn = figure("Rank of the last accepted token", RANK, "share of rounds")
     drawn.add_bar(**_rank_bars(shown))
-    vertical(drawn, QUARTER * shown["size"], f"{within(shown):.0%} within a quarter of N")
+    vertical(drawn, QUARTER * shown["size"], f"{percent(within(shown))} within a quarter of N")
     return drawn.update_yaxes(tickformat=".0%").update_layout(showlegend=False)
 
 
@@ -91,7 +92,7 @@ def tasks(sections: Sequence[Numbers], label: str) -> go.Figure | None:
     having = [section for section in sections if label in section["figures"]]
     if len(having) < 2:
         return None
-    names = [f"{section['task']}:<br>{within(section['figures'][label]):.0%} within N/4" for section in having]
+    names = [f"{section['task']}:<br>{percent(within(section['figures'][label]))} within N/4" for section in having]
     grid = make_subplots(rows=1, cols=len(having), shared_yaxes=True, subplot_titles=names)
     for column, section in enumerate(having, 1):
         grid.add_bar(**_rank_bars(section["figures"][label]), row=1, col=column)
@@ -131,9 +132,9 @@ def quantiles(shown: Numbers) -> go.Figure:
     drawn = figure("Rounds within the first part of N", "share of rounds", "part of N")
     drawn.add_bar(
         x=shares,
-        y=[f"{part:.0%}" for part in parts],
+        y=[percent(part) for part in parts],
         orientation="h",
-        text=[f"{share:.0%}" for share in shares],
+        text=[percent(share) for share in shares],
         marker_color=[COLOURS["draft" if part <= QUARTER else "draft-2"] for part in parts],
         hovertemplate="first %{y} of N: %{x:.1%} of the rounds<extra></extra>",
     )

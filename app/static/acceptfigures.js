@@ -3,7 +3,7 @@
 
 import { bar, DOTS, frame, goesOn, keyLine, line, marker, pickable, point } from "./charts.js";
 import { count, s } from "./dom.js";
-import { fmt, percent } from "./draw.js";
+import { fmt, perCall, percent } from "./draw.js";
 import { makeFilter } from "./filterkinds.js";
 import {
   acceptedBeyond,
@@ -163,7 +163,7 @@ export const histogram = {
     marker(chart, mean, "", { colour: "--target" });
     if (!small)
       keyLine(chart.figure, chart.left, 9, [
-        { words: `mean ${fmt(mean)}; ${fmt(numbers.tau)} tokens a call`, colour: "--target", shape: "dash" },
+        { words: `mean ${fmt(mean)}; ${perCall(numbers.tau)} tokens a call`, colour: "--target", shape: "dash" },
       ]);
     return chart.figure;
   },

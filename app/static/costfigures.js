@@ -4,7 +4,7 @@
 import { bar, frame, keyLine, line, point } from "./charts.js";
 import { nameOf } from "./columns.js";
 import { s } from "./dom.js";
-import { cut, fmt, label, linear, percent, tip } from "./draw.js";
+import { cut, fmt, label, linear, perCall, percent, perSecond, times, tip } from "./draw.js";
 import { billed, byPosition, drafted, lengthCurve, most, plainOf, roundsOf, summary, timesOf } from "./numbers.js";
 
 /**
@@ -77,7 +77,7 @@ export const time = {
         );
         at += each;
       }
-      group.append(label(x(at) + 5, y + 14, `${fmt(at)} ms  ${fmt(numbers.perSecond)}/s`, { "font-size": 10.5 }));
+      group.append(label(x(at) + 5, y + 14, `${fmt(at)} ms  ${perSecond(numbers.perSecond)}/s`, { "font-size": 10.5 }));
       const prefill = one.end?.prefill_ms;
       const whole = numbers.draft + numbers.verify + numbers.other;
       tip(group, () => [
@@ -175,7 +175,7 @@ export const lengths = {
         shape: one === best ? "diamond" : "disc",
         colour: "--draft",
         size: small ? 1.6 : one === best ? 4.5 : 3,
-        lines: [`k = ${one.k}`, `${fmt(one.calls)} tokens a call expected`, `${fmt(one.speed)} times, predicted`],
+        lines: [`k = ${one.k}`, `${perCall(one.calls)} tokens a call expected`, `${times(one.speed)}, predicted`],
       });
     const mean = rounds.reduce((sum, round) => sum + round.levels, 0) / Math.max(1, numbers.drafting);
     if (measured !== null && mean <= domain.k)
@@ -183,7 +183,7 @@ export const lengths = {
         shape: "square",
         colour: "--target",
         size: small ? 2 : 4.5,
-        lines: ["measured", `${fmt(mean)} levels a round on average`, `${fmt(measured)} times`],
+        lines: ["measured", `${fmt(mean)} levels a round on average`, times(measured)],
       });
     if (small) return chart.figure;
     const high = chart.x(best.k) > chart.right - 120;
@@ -191,13 +191,13 @@ export const lengths = {
       label(
         chart.x(best.k) + (high ? -8 : 8),
         chart.y(best.speed ?? 0) - 8,
-        `best predicted: k = ${best.k}, ${fmt(best.speed)} times`,
+        `best predicted: k = ${best.k}, ${times(best.speed)}`,
         { fill: "var(--draft)", "text-anchor": high ? "end" : "start" },
       ),
     );
     if (measured !== null && mean <= domain.k)
       chart.figure.append(
-        label(chart.x(mean), chart.y(measured) + 18, `measured ${fmt(measured)}`, {
+        label(chart.x(mean), chart.y(measured) + 18, `measured ${times(measured)}`, {
           fill: "var(--target)",
           "text-anchor": "middle",
         }),

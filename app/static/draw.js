@@ -1,7 +1,7 @@
 // @ts-check
 // Drawing helpers shared by the views: scales, numbers, text of pieces, the sign of each state, tooltip.
 
-import { h, s, visible } from "./dom.js";
+import { h, num, s, visible } from "./dom.js";
 
 /**
  * @typedef {{label: string, colour: string, d: string, fill: boolean, wide?: boolean, dash?: boolean}} Look
@@ -60,11 +60,26 @@ export function prob(p) {
   return p.toFixed(p < 0.0095 || p > 0.995 ? 3 : 2);
 }
 
-/** @param {number|null|undefined} share @returns {string} */
+// Kinds of numbers, each with one form on the whole page; engine/analysis/words.py gives the same.
+
+/** A share: "42 %", "4.2 %". @param {number|null|undefined} share @returns {string} */
 export function percent(share) {
   if (share === null || share === undefined || Number.isNaN(share)) return "–";
-  return `${share > 0 && share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`;
+  if (share > 0 && share < 0.0005) return "<0.1 %";
+  return `${(share * 100).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
 }
+
+/** A ratio of speeds: "1.83×". @param {number|null|undefined} ratio */
+export const times = (ratio) => `${num(ratio)}×`;
+
+/** Tokens a target call: "4.50". @param {number|null|undefined} tau */
+export const perCall = (tau) => num(tau);
+
+/** What a judge gives a draft token: "0.31", "0.017". @param {number|null|undefined} score */
+export const importance = (score) => (score != null && score < 0.095 ? fmt(score, 2) : num(score));
+
+/** Tokens a second: "214", "21.4". @param {number|null|undefined} speed */
+export const perSecond = (speed) => num(speed, (speed ?? 0) >= 100 ? 0 : 1);
 
 /** A text cut to `limit` characters. @param {string} text @param {number} limit */
 export const cut = (text, limit) =>

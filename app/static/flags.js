@@ -4,6 +4,7 @@
 
 import { columns } from "./columns.js";
 import { h } from "./dom.js";
+import { importance } from "./draw.js";
 import { flagMark } from "./flagmarks.js";
 import { swapOf } from "./mined.js";
 import { onReviews } from "./reviews.js";
@@ -106,7 +107,7 @@ export function flagsAt(run, pos) {
       kind: "judge",
       important,
       item: null,
-      words: `Judge: importance ${node.judge.toFixed(3)}, ${decision}.`,
+      words: `Judge: importance ${importance(node.judge)}, ${decision}.`,
     });
   }
   for (const { verdict, note, star } of reviewsAt(run, pos)) {

@@ -2,6 +2,7 @@
 // One mismatch, both ways: the prompt, the text so far, the two tokens, what followed each, and the two answers.
 
 import { h, visible } from "./dom.js";
+import { importance } from "./draw.js";
 import { flagMark } from "./flagmarks.js";
 import { icon } from "./icons.js";
 import { before, firstDifference, pieceOfLabel } from "./mined.js";
@@ -21,7 +22,7 @@ export function forkView(item) {
       : h(
           "span.badge.judge",
           { title: "What the judge says of this swap: probability that it is important" },
-          `judge ${label.score.toFixed(3)}`,
+          `judge ${importance(label.score)}`,
         );
   return h(
     "div.fork",

@@ -2,7 +2,7 @@
 // What a judge is worth: accuracy against tokens a target call on held-out problems, with intervals; measured offline.
 
 import { h } from "./dom.js";
-import { fmt, percent } from "./draw.js";
+import { fmt, perCall, percent } from "./draw.js";
 import { plotted } from "./plot.js";
 
 /**
@@ -97,8 +97,8 @@ function numbers({ rows, groups }) {
   const cells = (/** @type {JudgedSetting} */ row) => [
     row.name,
     groups[row.group] ?? row.group,
-    row.group === "draft" ? "–" : fmt(row.tokens_per_call),
-    row.group === "draft" ? "–" : fmt(row.accepted_per_call),
+    row.group === "draft" ? "–" : perCall(row.tokens_per_call),
+    row.group === "draft" ? "–" : perCall(row.accepted_per_call),
     whole(row.accuracy),
     lost(row.accuracy_drop),
     ...(bleu ? [scored(row.bleu), scored(row.bleu_drop)] : []),

@@ -2,15 +2,15 @@
 // The header of a lane: the method, what it promises, its figures, how its run ended, and its answer.
 
 import { ownNameOf } from "./columns.js";
-import { h, num, tell } from "./dom.js";
-import { percent } from "./draw.js";
+import { h, tell } from "./dom.js";
+import { perCall, percent, perSecond, times } from "./draw.js";
 import { knobParts } from "./lanetext.js";
 import { answerOf } from "./run/answer.js";
 import { inPlace } from "./run/canvas.js";
 import { draftedNothing, guaranteeOf } from "./run/guarantee.js";
 import { toggleProof } from "./run/proof.js";
 import { remarksOf } from "./run/remarks.js";
-import { ofDrafted, perSecondWords, shownFigures, spreadWords, times } from "./run/spread.js";
+import { ofDrafted, shownFigures, spreadWords } from "./run/spread.js";
 import { whose } from "./run/whose.js";
 import { CUT } from "./run.js";
 import { word } from "./words.js";
@@ -137,11 +137,11 @@ export class LaneHead {
     const reference = [...this.store.runs.values()].find(({ card }) => card.guarantee === "reference");
     const shown = shownFigures(this.store, this.run, reference);
     const { stats } = shown;
-    const speed = perSecondWords(shown.perSecond);
+    const speed = perSecond(shown.perSecond);
     const { accepted, alike } = shown;
     const texts = inPlace(this.run)
       ? [speed, String(stats.iterations)]
-      : [speed, num(shown.tau), String(stats.calls), percent(accepted)];
+      : [speed, perCall(shown.tau), String(stats.calls), percent(accepted)];
     const notes = [
       "",
       "",
@@ -162,7 +162,7 @@ export class LaneHead {
   /** Against the reference lane: of this run, or of its repetitions where there are some.
    * @param {ReturnType<typeof shownFigures>} shown */
   speedup({ again, ratio }) {
-    tell(this.ratio, ratio ? (again ? times(ratio) : `${num(ratio, 1)}× once`) : "");
+    tell(this.ratio, ratio ? `${times(ratio)}${again ? "" : " once"}` : "");
     this.spread.hidden = !again;
     this.spread.replaceChildren(...(again ? spreadWords(again).map((words) => h("span", {}, words)) : []));
   }

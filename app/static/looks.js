@@ -1,6 +1,8 @@
 // @ts-check
 // Where a token looked in the source that an encoder read: shares of the attention, added up by words. No DOM here.
 
+import { percent } from "./draw.js";
+
 /**
  * @typedef {import("./types/store.js").Run} Run
  * @typedef {{text: string, from: number, to: number}} Word the places [from, to) of the source
@@ -42,6 +44,6 @@ export function lookedAt(run, looks) {
     .filter(({ share }) => share > 0)
     .sort((a, b) => b.share - a.share)
     .slice(0, MOST)
-    .map(({ text, share }) => `${text} ${Math.round(100 * share)} %`)
+    .map(({ text, share }) => `${text} ${percent(share)}`)
     .join(", ");
 }

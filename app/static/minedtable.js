@@ -2,6 +2,7 @@
 // The mined data as a table: one row a mismatch, sorted by any column; a row opens its fork.
 
 import { h, visible } from "./dom.js";
+import { importance } from "./draw.js";
 import { download } from "./figure.js";
 import { pieceOfLabel } from "./mined.js";
 import { csv } from "./save.js";
@@ -112,7 +113,7 @@ export function drawTable(spot, ctx) {
 /** @param {string} name @param {Cell} value @param {() => void} open */
 function cell(name, value, open) {
   const text =
-    value == null ? "–" : typeof value === "number" && name === "judge score" ? value.toFixed(3) : String(value);
+    value == null ? "–" : typeof value === "number" && name === "judge score" ? importance(value) : String(value);
   if (name === "position")
     return h("td.number", {}, h("button.plain", { onclick: open, title: "Open the fork" }, text));
   return h(

@@ -2,6 +2,7 @@
 // Mining live: which prompts, how many; progress with what is being tried; stop and resume.
 
 import { count, duration, h, said, visible } from "./dom.js";
+import { percent } from "./draw.js";
 import { flagMark } from "./flagmarks.js";
 
 /**
@@ -204,7 +205,7 @@ export function minePanel(store, lab, miner, form, show) {
 /** How far it is, in words. @param {MinerState} state */
 function told({ phase, running, progress }) {
   if (!progress) return running ? `${phase[0].toUpperCase()}${phase.slice(1)}.` : phase === "stopped" ? "Stopped." : "";
-  const share = progress.labels ? ` (${Math.round((100 * progress.important) / progress.labels)} %)` : "";
+  const share = progress.labels ? ` (${percent(progress.important / progress.labels)})` : "";
   const left = running && progress.left_s != null ? `, about ${duration(1000 * progress.left_s)} left` : "";
   const prompts = `${progress.done} of ${count(progress.total, "prompt")}`;
   const labels = `${count(progress.labels, "label")}, ${progress.important} important${share}`;

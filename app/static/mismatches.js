@@ -3,6 +3,7 @@
 
 import { nameOf } from "./columns.js";
 import { h, visible } from "./dom.js";
+import { importance } from "./draw.js";
 import { flagMark } from "./flagmarks.js";
 import { forkView, stepper } from "./fork.js";
 import { pieceOfLabel } from "./mined.js";
@@ -116,7 +117,7 @@ function row(item, selected, ctx) {
       " → ",
       h("code", {}, visible(pieceOfLabel(label, "draft"))),
     ),
-    h("span.scored", {}, label.score == null ? "" : label.score.toFixed(2)),
+    h("span.scored", {}, label.score == null ? "" : importance(label.score)),
     h(
       "span.verdictmark",
       { title: review?.verdict ? `you: ${review.verdict}` : "" },

@@ -3,7 +3,7 @@
 
 import { h, ink } from "./dom.js";
 import { library as address } from "./packed.js";
-import { recoloured } from "./recolour.js";
+import { LOCALE, recoloured } from "./recolour.js";
 
 /**
  * @typedef {import("./recolour.js").Figure} Figure
@@ -62,6 +62,7 @@ export async function plot(spot, figure) {
   const drawn = Plotly.react(spot, data, layout, {
     responsive: true,
     displaylogo: false,
+    locales: LOCALE,
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
     toImageButtonOptions: { format: "svg", filename },
     modeBarButtonsToAdd: [

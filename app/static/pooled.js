@@ -3,6 +3,7 @@
 // one's own.
 
 import { count, h, said } from "./dom.js";
+import { perCall } from "./draw.js";
 import { download } from "./figure.js";
 import { plots, plotted } from "./plot.js";
 import { telling } from "./pooledchoice.js";
@@ -242,7 +243,7 @@ function named(state, found, store, lab) {
       run.key || run.prompt.slice(0, 40),
       String(run.tokens),
       String(run.calls),
-      run.tau.toFixed(2),
+      perCall(run.tau),
     ];
     return h(
       "tr",

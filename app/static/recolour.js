@@ -1,10 +1,12 @@
 // @ts-check
-// A figure of the server in the colours of the page.
+// A figure of the server in the colours of the page, with its form of shares.
 
 /** @typedef {import("./types/measured.js").Plot} Figure */
 
+const FORMATS = new Set(["tickformat", "hovertemplate", "texttemplate", "hoverformat"]);
+
 /**
- * A figure in the colours of the page: those that its `meta.colours` names, as they are in this theme.
+ * A figure in the page's form of shares and its colours: those that its `meta.colours` names, as in this theme.
  * @param {Figure} figure @param {import("./types/pen.js").Ink} colour of a property of the style sheet
  * @returns {Figure}
  */
@@ -13,6 +15,21 @@ export function recoloured(figure, colour) {
   const names = meta?.colours ?? {};
   const text = JSON.stringify(figure).replace(/(?<!\\)"(#[0-9a-f]{6})"(?!:)/g, (whole, hex) =>
     names[hex] ? JSON.stringify(colour(`--${names[hex]}`)) : whole,
+  );
+  return spaced(JSON.parse(text));
+}
+
+/** How Plotly writes a share in the page's form: "$" is the sign of `LOCALE` in place of its own "%" without a blank.
+ * @param {string} format a format of d3, or a template that holds some */
+export const shareFormat = (format) => format.replace(/(^|:)(\.\d%)(?=$|\})/g, "$1$$$2");
+
+/** What shares end with, for the library's settings; its formats let only a currency's sign be chosen. */
+export const LOCALE = { "en-US": { format: { currency: ["", "\u00a0%"] } } };
+
+/** @param {Figure} figure @returns {Figure} */
+function spaced(figure) {
+  const text = JSON.stringify(figure, (key, value) =>
+    typeof value === "string" && FORMATS.has(key) ? shareFormat(value) : value,
   );
   return JSON.parse(text);
 }

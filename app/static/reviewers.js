@@ -2,6 +2,7 @@
 // Reviews as files, and how far two reviewers agree.
 
 import { count, h, said, visible } from "./dom.js";
+import { percent } from "./draw.js";
 import { download } from "./figure.js";
 import { swapOf } from "./mined.js";
 import { compare, exportLines, readLines, second, VERDICTS } from "./reviews.js";
@@ -127,7 +128,7 @@ function agreementOf(ctx, other) {
       "p.kappa",
       { role: "status" },
       h("b", {}, `Cohen's κ ${words}`),
-      `, observed agreement ${(100 * (observed ?? 0)).toFixed(1)} %, n = ${n}`,
+      `, observed agreement ${percent(observed ?? 0)}, n = ${n}`,
     ),
     h(
       "p.quiet",

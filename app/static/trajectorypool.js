@@ -2,7 +2,7 @@
 // Pooled results of many problems: means with 95 % intervals by trajectory, and the tables; or how to make them.
 
 import { count, h } from "./dom.js";
-import { fmt, percent } from "./draw.js";
+import { fmt, percent, perSecond } from "./draw.js";
 import { plotted } from "./plot.js";
 import { table } from "./trajectoryrows.js";
 
@@ -101,7 +101,7 @@ function lengths(title, part, name) {
   const rows = methods.map((method) => [
     name(method),
     ...ks.map((k) => interval(cell(method, k)?.tau)),
-    fmt(cell(method, ks.at(-1))?.tokens_per_s),
+    perSecond(cell(method, ks.at(-1))?.tokens_per_s),
     percent(part.accuracy[method]?.[String(ks.at(-1))]),
   ]);
   return table(

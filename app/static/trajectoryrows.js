@@ -2,7 +2,7 @@
 // The parts of the trajectory room: tokens a call on one chart, votes, and the answers with what they reuse.
 
 import { count, h, visible } from "./dom.js";
-import { fmt, hideTip, percent, showTip } from "./draw.js";
+import { hideTip, perCall, percent, showTip } from "./draw.js";
 import { plot } from "./plot.js";
 import { times } from "./source.js";
 import { reusedShare } from "./trajectorydata.js";
@@ -71,7 +71,7 @@ export function drawGrowth(spot, shown) {
       table(
         "Tokens a target call",
         ["method", ...ticks.map(String)],
-        shown.methods.map((method) => [method.title, ...ticks.map((i) => fmt(method.rows[i - 1]?.tau))]),
+        shown.methods.map((method) => [method.title, ...ticks.map((i) => perCall(method.rows[i - 1]?.tau))]),
       ),
     ),
   );
@@ -156,7 +156,7 @@ export function drawRows(spot, shown, key, choose) {
 /** A trajectory. @param {Row} item */
 function row(item) {
   const facts = [
-    `${fmt(item.tau)} tokens a call`,
+    `${perCall(item.tau)} tokens a call`,
     item.reason ? count(item.tokens, "token") : "decoding",
     item.reason === "limit" ? "cut at the limit" : "",
     item.trajectory

@@ -3,7 +3,7 @@
 // was accepted.
 
 import { s } from "./dom.js";
-import { fmt, label, tip } from "./draw.js";
+import { label, percent, tip } from "./draw.js";
 
 const TOP = 22;
 
@@ -60,7 +60,7 @@ export function heatTree(initial, width, rounds) {
     });
     tip(cell, () => [
       `depth ${depths[i]}, rank ${ranks[i] + 1} among its siblings`,
-      `accepted in ${counts[i]} of ${rounds} rounds (${fmt((100 * counts[i]) / Math.max(1, rounds))} %)`,
+      `accepted in ${counts[i]} of ${rounds} rounds (${percent(counts[i] / Math.max(1, rounds))})`,
       stays.has(i) ? "stays in the optimised tree" : "left out",
     ]);
     cells.append(cell);

@@ -3,7 +3,7 @@
 // one.
 
 import { count, h, said } from "./dom.js";
-import { fmt } from "./draw.js";
+import { fmt, percent } from "./draw.js";
 import { plotted } from "./plot.js";
 import { table } from "./trajectoryrows.js";
 import { heatTree } from "./treeheat.js";
@@ -145,7 +145,7 @@ function top(initial, rounds) {
     paths[i].join("."),
     paths[i].length,
     count,
-    `${fmt((100 * count) / Math.max(1, rounds))} %`,
+    percent(count / Math.max(1, rounds)),
     stays.has(i) ? "yes" : "no",
   ]);
 }

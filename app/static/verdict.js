@@ -3,7 +3,7 @@
 
 import { lockedRun, nameOf } from "./columns.js";
 import { h } from "./dom.js";
-import { fmt } from "./draw.js";
+import { perCall, times } from "./draw.js";
 import { offer } from "./figure.js";
 import { drafted, plainOf, roundsOf, summary } from "./numbers.js";
 import { pictureOf } from "./picture.js";
@@ -111,9 +111,9 @@ function soFar(store, run) {
   const plain = baseline && summary(roundsOf(store, [baseline]));
   const ratio =
     numbers.drafted && numbers.perSecond && baseline && plain?.perSecond
-      ? `, **${fmt(numbers.perSecond / plain.perSecond)}x** the speed of ${nameOf(store, baseline)} so far (once)`
+      ? `, **${times(numbers.perSecond / plain.perSecond)}** the speed of ${nameOf(store, baseline)} so far (once)`
       : "";
-  const tau = tauWords(numbers.tau, `**${fmt(numbers.tau)}**`);
+  const tau = tauWords(numbers.tau, `**${perCall(numbers.tau)}**`);
   return {
     line: `${nameOf(store, run)}, ${callWords(numbers)}${tau && ": "}${tau}${ratio}.`,
     cause: "",

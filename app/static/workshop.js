@@ -2,6 +2,7 @@
 // The judge workshop: mined mismatches, what a swap did, reviews of them, and what a judge makes of them.
 
 import { count, h, said } from "./dom.js";
+import { percent } from "./draw.js";
 import { download } from "./figure.js";
 import { drawCurves } from "./judgecurves.js";
 import { drawAccuracy } from "./judgeresults.js";
@@ -264,7 +265,7 @@ export function drawWorkshop(body, store, lab, wanted) {
     const recorded = mined.list?.find((one) => one.name === mined.shown);
     const prompts = count(new Set(items.map((item) => item.set + item.prompt.prompt)).size, "prompt");
     const mismatches = `${items.length} mismatch${items.length === 1 ? "" : "es"}`;
-    const share = items.length ? ` (${Math.round((100 * important) / items.length)} %)` : "";
+    const share = items.length ? ` (${percent(important / items.length)})` : "";
     const naive = set?.head.naive ? ", each mismatch by itself (naive)" : "";
     return [
       `${prompts}, ${mismatches}, ${important} important${share}. `,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from engine.analysis.intervals import Spread, spread
-from engine.analysis.words import count, mean, number, percent
+from engine.analysis.words import count, mean, number, per_call, percent, times
 from engine.trace import outcome
 from engine.trace.events import Round
 from engine.trace.metrics import metrics, pooled, unfair
@@ -313,14 +313,14 @@ def _speed(trace: Trace, speedup: float | None, ratios: Spread | None, name: str
     ends, n = (ratios.low, ratios.high), ratios.n
     if n > 1 and ends[0] < 1 < ends[1]:
         how = f"median of {n} runs a side, {_times(*ends)}, so on either side of 1; {place}"
-        return f"{name} has **{speedup:.2f}x** the speed of {plain} ({how})"
+        return f"{name} has **{times(speedup)}** the speed of {plain} ({how})"
     if abs(speedup - 1) < EVEN:
         return f"{name} is as fast as {plain} ({_taken(n, *ends, turns)}, {place})"
     if speedup < 1:
         speedup, word, ends = 1 / speedup, "slower", (1 / ends[1], 1 / ends[0])
     else:
         word = "faster"
-    return f"{name} is **{_ratio(speedup)}** {word} than {plain} ({_taken(n, *ends, turns)}, {place})"
+    return f"{name} is **{times(speedup)}** {word} than {plain} ({_taken(n, *ends, turns)}, {place})"
 
 
 def _taken(n: int, low: float, high: float, turns: int) -> str:
@@ -333,11 +333,7 @@ def _taken(n: int, low: float, high: float, turns: int) -> str:
 
 def _times(low: float, high: float) -> str:
     """A range of ratios."""
-    return f"{low:.2f}x to {high:.2f}x"
-
-
-def _ratio(value: float) -> str:
-    return f"{value:.{1 if value >= 1.5 else 2}f}x"
+    return f"{times(low)} to {times(high)}"
 
 
 def _terms(found: dict[str, Any], reward: float) -> str:
@@ -345,7 +341,7 @@ def _terms(found: dict[str, Any], reward: float) -> str:
         return "no token yet"
     if found["tau"] is None:
         return "no target call"
-    tokens = "one token a target call" if found["tau"] == 1 else f"**{found['tau']:.1f}** tokens a target call"
+    tokens = "one token a target call" if found["tau"] == 1 else f"**{per_call(found['tau'])}** tokens a target call"
     if found["cost_ratio"] is not None:
         tokens += f"; a draft step costs **{number(found['cost_ratio'])}** of a call"
     return f"{tokens}; its reward model takes **{percent(reward)}** of the time" if reward else tokens

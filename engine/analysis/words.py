@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Protocol
 
 MARKS = str.maketrans(
@@ -56,8 +57,20 @@ def setting(value: float | None) -> str:
 
 
 def percent(share: float) -> str:
-    """A share with its sign: 42 %, 4.2 %."""
-    return f"{100 * share:.1f} %" if 0 < share < 0.1 else f"{100 * share:.0f} %"
+    """A share: 42 %, 4.2 %. This and what follows give the page's own forms (app/static/draw.js)."""
+    if 0 < share < 0.0005:
+        return "<0.1 %"
+    return f"{_fixed(share * 100, 1 if 0 < share < 0.0995 else 0)} %"
+
+
+def times(ratio: float) -> str:
+    """A ratio of speeds: 1.83×."""
+    return f"{_fixed(ratio, 2)}×"
+
+
+def per_call(tau: float) -> str:
+    """Tokens a target call: 4.50."""
+    return _fixed(tau, 2)
 
 
 def estimate(found: Mapping[str, Any] | None, form: str) -> str:
@@ -72,6 +85,14 @@ def estimate(found: Mapping[str, Any] | None, form: str) -> str:
 def count(n: int, one: str) -> str:
     """A number and its noun: 1 token, 2 tokens."""
     return f"{n} {one}{'' if n == 1 else 's'}"
+
+
+def _fixed(value: float, digits: int) -> str:
+    """So many decimals, halves away from zero, as JavaScript's toFixed; small but not zero is told to be below."""
+    least = Decimal(1).scaleb(-digits)
+    if digits == 2 and 0 < abs(value) < float(least) / 2:
+        return f"<{least}"
+    return str(Decimal(value).quantize(least, ROUND_HALF_UP))
 
 
 def _print(value: float, digits: int) -> str:

@@ -335,7 +335,8 @@ def _filled(text: str, recorded: Case, here: Place | None) -> str:
         if not how and isinstance(value, float):
             how = ".2f"
         try:
-            return format(value, how) if how else str(value).strip()
+            told = format(value, how) if how else str(value).strip()
+            return told.replace("%", " %") if how.endswith("%") else told
         except ValueError:
             raise ConfigError(f"{match[0]} has no such format: use one of Python's, such as .1f or .0%.") from None
 

@@ -67,7 +67,7 @@ def test_the_score_names_its_signs_and_the_saved_one_too(visit: Any) -> None:
     saved = page.evaluate("draftscope.ui.figures.get('stage/score')()")
     shown = signs.all_inner_texts()
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", saved)
-    assert all(words in texts for words in shown) and "74 calls, 1 token a call" in texts
+    assert all(words in texts for words in shown) and "74 calls, 1.00 tokens a call" in texts
     assert "70" in texts and "75" not in texts  # the last position is 73
     page.get_by_role("button", name="Entropies", exact=True).click()
     expect(signs.filter(has_text="entropy of the draft")).to_have_count(0)

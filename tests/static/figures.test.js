@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { telling, told } from "../../app/static/pooledchoice.js";
-import { recoloured } from "../../app/static/recolour.js";
+import { recoloured, shareFormat } from "../../app/static/recolour.js";
 
 test("a figure takes the page's colours by their names, and no other text changes", () => {
   const figure = {
@@ -52,4 +52,15 @@ test("columns in which no row says anything are left out", () => {
     ["x", 1],
     ["y", "–"],
   ]);
+});
+
+test("shares in figures of the server have the blank that they have elsewhere on the page", () => {
+  assert.equal(shareFormat(".0%"), "$.0%");
+  assert.equal(shareFormat("%{y:.1%} of %{x:.2f} (95 % %{z:.0%})"), "%{y:$.1%} of %{x:.2f} (95 % %{z:$.0%})");
+  const layout = { yaxis: { tickformat: ".0%" }, title: { text: "a:.0%" } };
+  const found = recoloured(/** @type {any} */ ({ data: [{ hovertemplate: "%{y:.0%}" }], layout }), () => "");
+  assert.deepEqual(found, {
+    data: [{ hovertemplate: "%{y:$.0%}" }],
+    layout: { yaxis: { tickformat: "$.0%" }, title: { text: "a:.0%" } },
+  });
 });

@@ -32,11 +32,11 @@ test("the numbers of each lane of a method, and none of one that did not run", (
   assert.deepEqual(told("chain"), {
     "target calls": "1",
     tokens: "3",
-    "tokens a call": "3",
+    "tokens a call": "3.00",
     drafted: "3 tokens",
     accepted: "67 %",
     speed: "300 tokens/s",
-    "against the reference": "3 times, once",
+    "against the reference": "3.00×, once",
     text: "another from position 2 on",
   });
   assert.equal(told("plain").text, undefined);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { times } from "../../app/static/draw.js";
 import { createEmitter } from "../../app/static/emitter.js";
 import { createRepeats, inRange } from "../../app/static/run/repeat.js";
-import { ofDrafted, range, repeatedOf, shownFigures, spreadWords, times } from "../../app/static/run/spread.js";
+import { ofDrafted, range, repeatedOf, shownFigures, spreadWords } from "../../app/static/run/spread.js";
 import { sorted } from "../../app/static/stage/bands.js";
 import { figuresOf } from "../../app/static/stage/heads.js";
 import { createStore } from "../../app/static/store.js";

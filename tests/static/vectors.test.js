@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { perCall, percent, times } from "../../app/static/draw.js";
 import { atThreshold } from "../../app/static/judgement.js";
 import { agreement } from "../../app/static/kappa.js";
 import { byPosition, calibration, incomparable, summary, tcrOf, wilson } from "../../app/static/numbers.js";
@@ -76,6 +77,12 @@ test("a threshold does what the engine says", () => {
 test("words of a prompt are those that the server finds", () => {
   for (const { prompt, words } of vectorsOf("words").cases)
     assert.deepEqual(new Set(wordsIn(prompt)), new Set(words), prompt);
+});
+
+test("numbers of one kind read as the engine tells them", () => {
+  const forms = { percent, times, per_call: perCall };
+  for (const { kind, value, told } of vectorsOf("forms").cases)
+    assert.equal(forms[/** @type {keyof typeof forms} */ (kind)](value), told, `${kind} of ${value}`);
 });
 
 test("agreement of reviewers is scikit-learn's", () => {

@@ -51,7 +51,7 @@ test("while time is scrubbed there are numbers so far and no cause", () => {
   const said = verdict(store);
   assert.match(
     said.line,
-    /2 target calls: \*\*3\*\* tokens a target call, \*\*2\.75x\*\* the speed of .* so far \(once\)/,
+    /2 target calls: \*\*3\.00\*\* tokens a target call, \*\*2\.75×\*\* the speed of .* so far \(once\)/,
   );
   assert.deepEqual([said.cause, said.id], ["", "so-far"]);
 });

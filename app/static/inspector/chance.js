@@ -2,7 +2,7 @@
 // The probability of acceptance and what was drawn: the strip, and where p has to reach in the bars.
 
 import { s } from "../dom.js";
-import { fmt, label, linear } from "../draw.js";
+import { label, linear, prob } from "../draw.js";
 import { SAYS } from "../run/phases.js";
 
 /** @typedef {import("../types/trace.js").Node} Node */
@@ -62,11 +62,11 @@ export function chanceStrip(node, width) {
   if (keep < 0.8)
     figure.append(label(clear(x(keep), x(1), draw), 19.5, "reject", { "font-size": 10, "text-anchor": "middle" }));
   if (keep > 0.08 && keep < 0.92)
-    figure.append(label(x(keep), 36, fmt(keep, 2), { "font-size": 10, "text-anchor": "middle", fill: "var(--ink)" }));
+    figure.append(label(x(keep), 36, prob(keep), { "font-size": 10, "text-anchor": "middle", fill: "var(--ink)" }));
   if (node.u != null)
     figure.append(
       s("path", { d: `M${x(node.u)} 25l-4-17h8z`, fill: "var(--ink)" }),
-      label(Math.min(width - 26, Math.max(26, x(node.u))), 7, `drew ${fmt(node.u, 2)}`, {
+      label(Math.min(width - 26, Math.max(26, x(node.u))), 7, `drew ${prob(node.u)}`, {
         "font-size": 10,
         "text-anchor": "middle",
         fill: "var(--ink)",
@@ -75,7 +75,7 @@ export function chanceStrip(node, width) {
   else figure.append(label(x(0.5), 36, "greedy: nothing is drawn", { "font-size": 10, "text-anchor": "middle" }));
   figure.setAttribute(
     "aria-label",
-    `accepted with probability ${fmt(keep)}${node.u == null ? "" : `, drew ${fmt(node.u)}`}`,
+    `accepted with probability ${prob(keep)}${node.u == null ? "" : `, drew ${prob(node.u)}`}`,
   );
   return figure;
 }

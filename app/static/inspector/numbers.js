@@ -2,7 +2,7 @@
 // The recorded numbers of a decision, with their units.
 
 import { samples } from "../columns.js";
-import { fmt, pieceOf, prob } from "../draw.js";
+import { fmt, importance, pieceOf, prob } from "../draw.js";
 import { lookedAt } from "../looks.js";
 import { sourceOf, sourceWords } from "../source.js";
 import { overlapWords } from "../thresholds.js";
@@ -59,7 +59,7 @@ export function numbers({ run, round, index, node, token }, n, residual) {
     ],
     ["margin", told(node?.margin, nats), "log p of the target's first choice minus log p of the draft token", "margin"],
     ["confidence", told(node?.confidence, fmt), "the draft's own confidence", "confidence"],
-    ["importance", told(node?.judge, fmt), "the judge's score", "importance"],
+    ["importance", told(node?.judge, importance), "the judge's score", "importance"],
     [
       "rank",
       told(node?.rank, (rank) => `${rank} of ${round.nodes.length}`),

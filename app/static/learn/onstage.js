@@ -2,7 +2,7 @@
 // What a method did in the runs that are on the stage now, for its page.
 
 import { count } from "../dom.js";
-import { fmt, percent } from "../draw.js";
+import { perCall, percent, perSecond, times } from "../draw.js";
 import { answerOf } from "../run/answer.js";
 import { writesAlone } from "../run/calls.js";
 import { draftedNothing } from "../run/guarantee.js";
@@ -35,13 +35,11 @@ export function factsOf(store, run) {
     ["target calls", String(stats.calls), "target-call"],
     writesAlone(stats) ? ["draft calls", String(stats.rounds), null] : null,
     ["tokens", String(stats.tokens), null],
-    stats.tau === null ? null : ["tokens a call", fmt(stats.tau, 3), "tau"],
+    stats.tau === null ? null : ["tokens a call", perCall(stats.tau), "tau"],
     stats.drafted ? ["drafted", count(stats.drafted, "token"), "drafter"] : null,
     stats.drafted ? ["accepted", percent(stats.acceptRate), "acceptance-rate"] : null,
-    stats.perSecond === null ? null : ["speed", `${fmt(stats.perSecond, 3)} tokens/s`, "speedup"],
-    base && stats.perSecond
-      ? ["against the reference", `${fmt(stats.perSecond / base, 2)} times, once`, "speedup"]
-      : null,
+    stats.perSecond === null ? null : ["speed", `${perSecond(stats.perSecond)} tokens/s`, "speedup"],
+    base && stats.perSecond ? ["against the reference", `${times(stats.perSecond / base)}, once`, "speedup"] : null,
     !reference || reference === run
       ? null
       : ["text", parts === null ? "the reference's" : `another from position ${parts} on`, null],

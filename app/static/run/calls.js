@@ -47,8 +47,7 @@ export const writesAlone = ({ rounds, calls, drafted, iterations }) =>
   rounds > 0 && calls === 0 && drafted === 0 && !iterations;
 
 /** Tokens a target call in words; nothing where there was none. @param {number | null} tau @param {string} shown */
-export const tauWords = (tau, shown) =>
-  tau === null ? "" : `${shown} ${tau === 1 ? "token" : "tokens"} a target call`;
+export const tauWords = (tau, shown) => (tau === null ? "" : `${shown} tokens a target call`);
 
 /** How often a lane called the target. @param {import("../types/store.js").Run} run */
 const callsOf = (run) => run.sums.calls.at(-1) ?? 0;

@@ -1,8 +1,7 @@
 // @ts-check
 // Median and range of repeated runs, in words.
 
-import { num } from "../dom.js";
-import { percent } from "../draw.js";
+import { perCall, percent, perSecond, times } from "../draw.js";
 import { forcedOf } from "../run.js";
 
 /**
@@ -38,7 +37,7 @@ export function shownFigures(store, run, reference) {
   };
 }
 
-/** "1.83× (1.71 to 2.10)"; one value alone where all are the same.
+/** "1.83× (1.71× to 2.10×)"; one value alone where all are the same.
  * @param {Spread} spread @param {(value: number) => string} text */
 export function range({ median, low, high, n }, text) {
   const [middle, least, most] = [median, low, high].map(text);
@@ -50,21 +49,13 @@ export function range({ median, low, high, n }, text) {
  * @param {{again: Repeated | null, stats: {drafted: number}}} shown */
 export const ofDrafted = ({ again, stats }) => `of ${again ? "drafted" : stats.drafted}`;
 
-/** Tokens a second. @param {number | null} value */
-export const perSecondWords = (value) => num(value, (value ?? 0) >= 100 ? 0 : 1);
-
-/** @param {number} value */
-export const times = (value) => `${num(value, 2)}×`;
-/** @param {number} value */
-const share = (value) => percent(value) ?? "";
-
 /** What repeated runs of a lane gave, each number with its range. @param {Repeated} found @returns {string[]} */
 export function spreadWords({ runs, failed, texts, tokens_per_s, speedup, tau, accept_rate }) {
   const words = [`${runs} ${runs === 1 ? "run" : "runs"}${texts > 1 ? `, ${texts} different texts` : ""}`];
-  if (tokens_per_s) words.push(`${range(tokens_per_s, perSecondWords)} tok/s`);
+  if (tokens_per_s) words.push(`${range(tokens_per_s, perSecond)} tok/s`);
   if (speedup) words.push(`${range(speedup, times)} speed`);
-  if (tau) words.push(`${range(tau, (value) => num(value, 2))} tokens a call`);
-  if (accept_rate) words.push(`${range(accept_rate, share)} accepted`);
+  if (tau) words.push(`${range(tau, perCall)} tokens a call`);
+  if (accept_rate) words.push(`${range(accept_rate, percent)} accepted`);
   if (failed) words.push(`${failed} failed`);
   return words;
 }

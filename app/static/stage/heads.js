@@ -2,11 +2,11 @@
 // The head of a band: the method, its figures, the names of its tracks.
 
 import { h } from "../dom.js";
-import { fmt, percent } from "../draw.js";
+import { perCall, percent, perSecond as rate, times } from "../draw.js";
 import { answerOf } from "../run/answer.js";
 import { callWords } from "../run/calls.js";
 import { draftedNothing, guaranteeOf } from "../run/guarantee.js";
-import { ofDrafted, perSecondWords, range, shownFigures, times } from "../run/spread.js";
+import { ofDrafted, range, shownFigures } from "../run/spread.js";
 import { CUT } from "../run.js";
 import { word } from "../words.js";
 import { agreement } from "./bands.js";
@@ -95,7 +95,7 @@ export function updateHead(
   item.arrow.setAttribute("aria-expanded", String(!place.folded));
   item.arrow.setAttribute("aria-label", place.folded ? `Open the tracks of ${name}` : `Fold ${name} to its spans`);
   const { calls, called, tau, accepted, perSecond, ratio, guarantee, answer, failed, silent, again } = figures;
-  const speed = ratio ? (again ? times(ratio) : `${fmt(ratio, 2)}×`) : `${fmt(perSecond, 3)}/s`;
+  const speed = ratio ? times(ratio) : `${rate(perSecond)}/s`;
   const folded = place.folded && !narrow;
   const [n, ...what] = called.replace("target ", "").split(" ");
   const cut = failed === CUT.stopped && !folded ? `${guarantee}, ${failed}` : failed;
@@ -108,7 +108,7 @@ export function updateHead(
           item.kind,
           ...(answers ? [rightOrWrong(answer)] : []),
           h("b", { text: String(calls) }),
-          h("b", { text: fmt(tau, 3) }),
+          h("b", { text: perCall(tau) }),
           h("b", { text: speed }),
         ]
       : [
@@ -117,21 +117,15 @@ export function updateHead(
             {},
             h("b", { text: n }),
             ` ${what.join(" ")}`,
-            ...(tau === null
-              ? []
-              : [
-                  " · ",
-                  h("b", { text: fmt(tau, 3) }),
-                  narrow ? " a call" : tau === 1 ? " token a call" : " tokens a call",
-                ]),
+            ...(tau === null ? [] : [" · ", h("b", { text: perCall(tau) }), narrow ? " a call" : " tokens a call"]),
             again?.tau && again.tau.low < again.tau.high
-              ? ` (${fmt(again.tau.low, 3)} to ${fmt(again.tau.high, 3)})`
+              ? ` (${perCall(again.tau.low)} to ${perCall(again.tau.high)})`
               : "",
           ),
           h(
             "span",
             {},
-            h("b", { text: ratio ? `${speed} speed` : `${fmt(perSecond, 3)} tokens/s` }),
+            h("b", { text: ratio ? `${speed} speed` : `${rate(perSecond)} tokens/s` }),
             ...speedBasis(figures),
             " ",
             item.kind,
@@ -173,7 +167,7 @@ function rightOrWrong(answer) {
 function speedBasis({ again, ratio }) {
   const spread = ratio ? again?.speedup : again?.tokens_per_s;
   if (!spread) return ratio ? [" (once)"] : [];
-  const say = ratio ? times : perSecondWords;
+  const say = ratio ? times : rate;
   return [spread.n > 1 ? ` (${say(spread.low)} to ${say(spread.high)}, ${spread.n} runs)` : " (once)"];
 }
 
@@ -194,17 +188,17 @@ function parting({ parts, agrees }) {
 
 /** @param {string} name @param {Figures} figures */
 function spoken(name, { called, tau, accepted, of, ratio, perSecond, guarantee, parts, answer, silent, again }) {
-  const once = ratio ? `${fmt(ratio, 2)} times the reference's speed, once` : `${fmt(perSecond, 3)} tokens a second`;
+  const once = ratio ? `${times(ratio)} the reference's speed, once` : `${rate(perSecond)} tokens a second`;
   const speed =
     ratio && again?.speedup
       ? `${range(again.speedup, times)} the reference's speed in ${again.speedup.n} runs`
       : again?.tokens_per_s
-        ? `${range(again.tokens_per_s, perSecondWords)} tokens a second in ${again.tokens_per_s.n} runs`
+        ? `${range(again.tokens_per_s, rate)} tokens a second in ${again.tokens_per_s.n} runs`
         : once;
   const other = parts === null ? "" : `, another text than the reference from position ${parts} on`;
   const told = answer ? `, ${answer.words}` : "";
   const kept = accepted === null ? "" : `, ${percent(accepted)} ${again ? "of" : of} draft tokens accepted`;
   const rest = `${other}${told}${silent ? `. ${silent}` : ""}`;
-  const each = tau === null ? "" : `, ${fmt(tau, 3)} tokens a call`;
+  const each = tau === null ? "" : `, ${perCall(tau)} tokens a call`;
   return `${name}: ${called}${each}${kept}, ${speed}, ${guarantee}${rest}`;
 }

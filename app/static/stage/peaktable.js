@@ -3,7 +3,7 @@
 
 import { columnSelection, columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
-import { fmt } from "../draw.js";
+import { fmt, importance } from "../draw.js";
 import { overlapN, overlapWords } from "../thresholds.js";
 
 /**
@@ -32,7 +32,7 @@ const SIGNALS = [
     read: ({ node }) => node?.overlap,
     say: (value, run) => overlapWords(value, overlapN(run)),
   },
-  { name: "Importance by the judge", read: ({ node }) => node?.judge, say: (value) => fmt(value) },
+  { name: "Importance by the judge", read: ({ node }) => node?.judge, say: importance },
 ];
 
 /** The highest value of a run and the columns that have it; null where nothing was recorded.

@@ -3,7 +3,7 @@
 
 import { columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
-import { fmt, pieceOf, prob, SIGNS } from "../draw.js";
+import { fmt, importance, pieceOf, prob, SIGNS } from "../draw.js";
 import { sizeOf, tcrOf } from "../numbers.js";
 import { stepOf } from "../run/steps.js";
 import { across } from "../run.js";
@@ -49,7 +49,7 @@ export function lineAt(store, run, pos) {
   }
   const step = node && stepOf(entry.round);
   if (step) parts.push(`step score ${fmt(step.score)}`);
-  if (node?.judge != null) parts.push(`judge ${fmt(node.judge, 2)}`);
+  if (node?.judge != null) parts.push(`judge ${importance(node.judge)}`);
   if (other) parts.push("another text");
   return parts.join(", ");
 }
@@ -116,9 +116,9 @@ export function positionTable(store, order) {
       fmt(token.h_draft ?? node?.h_draft),
       fmt(token.h_target ?? node?.h_target),
       fmt(node?.overlap ?? null),
-      fmt(node?.accept_prob),
+      prob(node?.accept_prob),
       tcr === null ? "–" : `${tcr} of ${sizeOf(round)}`,
-      fmt(node?.judge),
+      importance(node?.judge),
     ];
     return h(
       "tr",

@@ -1,7 +1,7 @@
 // @ts-check
 // The whole score as an SVG document, with a head in words beside each band.
 
-import { fmt } from "../draw.js";
+import { perCall } from "../draw.js";
 import { palette, SvgContext, svgText } from "../figure.js";
 import { headOf, lookOf } from "./scorecontent.js";
 import { entriesOf, paintLegend, rowsOf } from "./scorelegend.js";
@@ -43,7 +43,7 @@ export function scorePicture(element, store, content) {
 
 /** What a head says below its title. @param {import("./heads.js").Figures} figures @param {boolean} folded */
 export function wordsOf({ silent, tau, called }, folded) {
-  const told = silent ? "drafted nothing" : folded ? fmt(tau) : `${fmt(tau)} ${tau === 1 ? "token" : "tokens"} a call`;
+  const told = silent ? "drafted nothing" : `${perCall(tau)}${folded ? "" : " tokens a call"}`;
   const calls = called.replace("target ", "");
   return tau === null ? calls : `${calls}${folded ? " · " : ", "}${told}`;
 }

@@ -2,6 +2,7 @@
 // The source line above the lanes: what the encoder read. Its words light up as the token in focus looked at them.
 
 import { h } from "../dom.js";
+import { percent } from "../draw.js";
 import { lookedAt, sharesOf, wordsOf } from "../looks.js";
 
 /**
@@ -34,7 +35,7 @@ export function mount(element, store) {
     shown.parts.forEach((part, i) => {
       part.classList.toggle("lit", shares[i] > 0);
       part.style.setProperty("--share", String(shares[i] / most));
-      part.title = shares[i] > 0 ? `${Math.round(100 * shares[i])} % of the attention` : "";
+      part.title = shares[i] > 0 ? `${percent(shares[i])} of the attention` : "";
     });
     said.textContent = looks ? `${token?.piece.trim()} looked at ${lookedAt(run, looks)}` : hint(run);
   }

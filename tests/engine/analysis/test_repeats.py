@@ -30,7 +30,7 @@ def test_median_and_range_of_each_number() -> None:
     assert (found.speedup.low, found.speedup.median, found.speedup.high) == pytest.approx(tuple(ratios))
     assert found.verdict is not None and found.verdict.speedup == pytest.approx(ratios[1])
     assert found.verdict.line.startswith(
-        "SD is **3.5x** faster than AR (median of 3 runs a side, 2.63x to 3.51x, cpu, float32): **3.0** tokens"
+        "SD is **3.51×** faster than AR (median of 3 runs a side, 2.63× to 3.51×, cpu, float32): **3.00** tokens"
     )
 
 
@@ -38,14 +38,14 @@ def test_a_range_on_either_side_of_one_claims_no_gain() -> None:
     found = repeated({"ar": plain(2.0, 3.0, 4.0), "sd": [run(["aaa"] * 8)] * 3})["sd"]
     assert found.verdict is not None
     assert found.verdict.line.startswith(
-        "SD has **1.05x** the speed of AR (median of 3 runs a side, 0.70x to 1.40x, so on either side of 1; cpu, float32)"
+        "SD has **1.05×** the speed of AR (median of 3 runs a side, 0.70× to 1.40×, so on either side of 1; cpu, float32)"
     )
 
 
 def test_a_loss_is_told_as_a_loss_with_its_range_turned_round() -> None:
     found = repeated({"ar": plain(1.0, 2.0, 1.25), "sd": [run(["aaa"] * 8)] * 3})["sd"]
     assert found.verdict is not None
-    assert "**2.3x** slower than AR (median of 3 runs a side, 1.43x to 2.85x" in found.verdict.line
+    assert "**2.28×** slower than AR (median of 3 runs a side, 1.43× to 2.85×" in found.verdict.line
 
 
 def test_one_run_of_each_is_told_as_once() -> None:

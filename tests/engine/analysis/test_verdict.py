@@ -30,7 +30,7 @@ def test_it_pays_off() -> None:
     assert said.cause == "pays off" and said.speedup == pytest.approx((32 / 0.0912) / 100)
     assert (
         said.text
-        == "SD is 3.5x faster than AR (once, cpu, float32): 4.0 tokens a target call; a draft step costs 0.03 of a call. "
+        == "SD is 3.51× faster than AR (once, cpu, float32): 4.00 tokens a target call; a draft step costs 0.03 of a call. "
         "Every draft position pays for itself, up to position 3 (accepted in 100 % of the 8 rounds with a draft)."
     )
 
@@ -38,7 +38,7 @@ def test_it_pays_off() -> None:
 def test_without_a_baseline_no_quotient_is_claimed() -> None:
     said = verdict(run(["aaa"] * 8))
     assert said.speedup is None and said.call_ratio is None
-    assert said.line == "SD (cpu, float32): **4.0** tokens a target call; a draft step costs **0.03** of a call."
+    assert said.line == "SD (cpu, float32): **4.00** tokens a target call; a draft step costs **0.03** of a call."
     assert said.unsaid == "no lane without a draft was run"
 
 
@@ -105,7 +105,7 @@ def test_a_reward_model_has_a_share_of_its_own() -> None:
 def test_draft_too_costly() -> None:
     said = verdict(run(["aar"] * 8, draft=8.0), ar([1] * 8))
     assert said.cause == "draft too costly" and said.speedup == pytest.approx(3 / 34.5 * 10)
-    assert "1.15x slower than AR" in said.text
+    assert "1.15× slower than AR" in said.text
     assert said.why == "Draft too costly: it takes 70 % of the decoding time."
 
 
@@ -129,7 +129,7 @@ def test_too_early() -> None:
     assert said.cause == "too early" and said.line == "SD (cuda, bfloat16): no token yet."
     few = verdict(run(["rdd"] * 7), ar([1] * 8))
     assert few.cause == "too early" and few.why == "Only 7 target calls: too few to name a cause."
-    assert few.line.startswith("SD is **1.14x** slower than AR (once, "), "the ratio is told however few the rounds"
+    assert few.line.startswith("SD is **1.14×** slower than AR (once, "), "the ratio is told however few the rounds"
 
 
 def test_slow_although_every_position_pays() -> None:
@@ -146,7 +146,7 @@ def test_worth_is_zero_when_nothing_was_timed() -> None:
 
 def test_even() -> None:
     assert verdict(run(["aaa"] * 8), ar([1] * 8, ms=2.85)).text.startswith(
-        "SD is as fast as AR (once, cpu, float32): 4.0 tokens"
+        "SD is as fast as AR (once, cpu, float32): 4.00 tokens"
     )
 
 
@@ -159,7 +159,7 @@ def test_each_run_is_compared_with_the_first_fair_baseline() -> None:
     elsewhere = Trace([head(method="ar", title="AR", device="cuda"), *ar([1] * 8).rounds])
     ours = run(["aaa"] * 8)
     found = verdicts([elsewhere, ours, ar([1] * 8)], ["A", "B", "C"])
-    assert found[1].line.startswith("B is **3.5x** faster than C (once")
+    assert found[1].line.startswith("B is **3.51×** faster than C (once")
     assert found[0].unsaid == "C has another device" and found[2].cause == "plain decoding"
     alone = verdicts([elsewhere, ours], ["A", "B"])[1]
     assert alone.speedup is None and alone.unsaid == "A has another device"
@@ -169,7 +169,7 @@ def test_of_many_lanes_in_turns_a_single_measurement_is_called_rough() -> None:
     lanes, names = [run(["aaa"] * 8), ar([1] * 8), run(["rdd"] * 8)], ["SD", "AR", "C"]
     said = [found.line for found in verdicts(lanes, names, turns=True)]
     how = "(once, 3 lanes in turns, so only roughly, cpu, float32)"
-    assert said[0].startswith(f"SD is **3.5x** faster than AR {how}: ") and f" slower than AR {how}: " in said[2]
+    assert said[0].startswith(f"SD is **3.51×** faster than AR {how}: ") and f" slower than AR {how}: " in said[2]
     assert "(once, cpu" in verdicts(lanes[:2], names[:2], turns=True)[0].line, "a pair disturbs no more than itself"
     assert "(once, cpu" in verdicts(lanes, names)[0].line, "runs that were opened may have run one after another"
     several = verdicts_over([[lane] * 2 for lane in lanes], names, turns=True)[0].line
@@ -182,7 +182,7 @@ def test_every_recorded_case_with_a_fair_baseline_states_its_ratio(case: Preset)
     plain = [trace for trace in traces if trace.head.method == "ar"]
     for trace, said in zip(traces, verdicts(traces, labels(traces)), strict=True):
         if any(event.drafted for event in trace.rounds) and plain:
-            assert said.speedup is not None and ("x** " in said.line or "as fast as" in said.line), said.text
+            assert said.speedup is not None and ("×** " in said.line or "as fast as" in said.line), said.text
 
 
 def test_without_a_baseline_the_target_call_stands_for_plain_decoding() -> None:

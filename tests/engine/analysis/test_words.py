@@ -74,7 +74,16 @@ def test_numbers_at_the_ends_of_what_can_be_read() -> None:
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(0, "0 %"), (0.042, "4.2 %"), (0.0999, "10.0 %"), (0.1, "10 %"), (0.42, "42 %"), (1, "100 %"), (-0.05, "-5 %")],
+    [
+        (0, "0 %"),
+        (0.042, "4.2 %"),
+        (0.0994, "9.9 %"),
+        (0.0999, "10 %"),
+        (0.1, "10 %"),
+        (0.42, "42 %"),
+        (1, "100 %"),
+        (-0.05, "-5 %"),
+    ],
 )
 def test_small_shares_have_a_decimal(share: float, text: str) -> None:
     assert percent(share) == text

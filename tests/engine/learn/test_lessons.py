@@ -173,9 +173,9 @@ def test_numbers_come_from_the_trace() -> None:
     want = [
         sd["rounds"],
         f"{ar['rounds'] / sd['rounds']:.1f}",
-        f"{sd['accept_rate_tested']:.0%}",
+        f"{100 * sd['accept_rate_tested']:.0f} %",
         "rejected",
         f"{node.q:.2f}",
     ]
-    assert lesson.steps[0].text.split() == [str(value) for value in want]
+    assert lesson.steps[0].text == " ".join(str(value) for value in want)
     assert some(lesson.steps[0].at).to_json() == {"lane": 1, "round": 0, "node": 0, "pos": 0}
