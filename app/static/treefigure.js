@@ -28,26 +28,37 @@ import { layout } from "./treelayout.js";
  * @property {string} [prefix] of the groups' ids
  */
 
-/** Sets `state.plan`, with its figure, and fills `state.groups`.
- * @param {TreeState} state @param {number} room width in pixels @param {Run} run @param {Round} round
- * @param {{column: number, row: number, limit: number}} [fixed] a scale that several trees share, instead of one for
- *   the room */
+const LEFT = 12;
+const ROWS = 40; // of a tree before its least probable branches fold
+const WIDEST = 168; // pixels of a column
+const NARROWEST = 78; // the words above it
+const ROOT = 8; // letters of the token before the draft
+const GUTTER = 28; // between the words of a column and the signs of the next, for the edges
+
+/** Sets `state.plan`, with its figure, and fills `state.groups`. A column is as wide as what stands in it.
+ * @param {TreeState} state @param {number} room width in pixels; columns share what is left of it
+ * @param {Run} run @param {Round} round
+ * @param {{row: number, limit: number}} [fixed] a scale that several trees share, instead of one for the room */
 export function buildTree(state, room, run, round, fixed) {
   const count = round.nodes.length;
   const dense = count > 90;
   const row = fixed?.row ?? (dense ? 17 : 21);
-  const limit = fixed?.limit ?? (state.all ? Infinity : dense ? 110 : 70);
-  const deepest = Math.max(...round.nodes.map((node) => node.depth)) + (round.pruned?.length ? 1 : 0);
-  const column = fixed?.column ?? Math.max(dense ? 124 : 116, Math.min(168, (room - 40) / (deepest + 1)));
-  const plan = layout(round, { column, row, limit, open: state.open, shut: state.shut });
-  const left = 12;
+  const limit = fixed?.limit ?? (state.all ? Infinity : ROWS);
+  const packed = layout(round, { column: 1, row, limit, open: state.open, shut: state.shut });
+  const columns = columnsOf(run, round, packed, room - LEFT);
+  const lefts = [0];
+  for (const width of columns) lefts.push(lefts[lefts.length - 1] + width);
+  const places = packed.places.map((place) => ({ ...place, x: lefts[place.x] }));
+  const stubs = packed.stubs.map((stub) => ({ ...stub, x: lefts[stub.x] }));
+  const plan = { ...packed, places, stubs, width: lefts[packed.levels + 1] };
+  const left = LEFT;
   const top = 28;
   const [wide, tall] = [plan.width + left, plan.height + top + 8];
   const figure = s("svg.v-figure", { viewBox: `0 0 ${wide} ${tall}` });
-  const how = { run, round, left, top, row, column };
+  const how = { run, round, left, top, row, columns };
   for (let depth = 1; depth <= plan.levels; depth += 1) {
     figure.append(
-      label(left + depth * column, 12, `position ${round.start + depth - 1}`, {
+      label(left + lefts[depth], 12, `position ${round.start + depth - 1}`, {
         fill: "var(--ink-3)",
       }),
     );
@@ -72,7 +83,50 @@ export function buildTree(state, room, run, round, fixed) {
   state.plan = { ...plan, wide, tall, figure };
 }
 
-/** @typedef {{run: Run, round: Round, left: number, top: number, row: number, column: number}} How */
+/** @typedef {{run: Run, round: Round, left: number, top: number, row: number,
+ *   columns: readonly number[]}} How `columns`: the width of each depth */
+
+/** The width of each depth: of its widest words, and of half a column more where the room allows.
+ * @param {Run} run @param {Round} round @param {import("./treelayout.js").Plan} packed @param {number} room */
+function columnsOf(run, round, { places, stubs, levels }, room) {
+  /** @type {number[]} */
+  const columns = new Array(levels + 1).fill(NARROWEST);
+  columns[0] = 7.2 * rootOf(run, round, ROOT).length + 20;
+  const atLeast = (/** @type {number} */ depth, /** @type {number} */ wide) => {
+    columns[depth] = Math.min(WIDEST, Math.max(columns[depth], Math.ceil(wide) + GUTTER));
+  };
+  for (const { index, depth, hidden } of places)
+    if (index >= 0) atLeast(depth, labelOf(run, round.nodes[index], hidden, WIDEST).width);
+  for (const stub of stubs) atLeast(stub.x, 6 * stubWords(run, stub).length - 10);
+  const left = (room - columns.reduce((sum, width) => sum + width, 0)) / columns.length;
+  return columns.map((width) => width + Math.max(0, Math.min(NARROWEST / 2, left)));
+}
+
+/** What stands at the root. @param {Run} run @param {Round} round @param {number} letters */
+function rootOf(run, round, letters) {
+  const last = run.tokens[round.start - 1];
+  return last ? pieceOf(run, last.token, letters) : "prompt";
+}
+
+/** The words of a node, cut to a column, and how wide they are from its sign on.
+ * @param {Run} run @param {Node} node @param {number} hidden @param {number} column */
+function labelOf(run, node, hidden, column) {
+  // Drafters that copy give no probability; then the target's own is shown, in its colour.
+  const number = node.q != null ? prob(node.q) : node.p != null && node.state !== "discarded" ? prob(node.p) : "";
+  const more = hidden ? 5 + 7 * `+${hidden}`.length : 0;
+  const room = column - GUTTER - 21 - number.length * 6.6 - more;
+  const name = pieceOf(run, node.token, Math.max(4, Math.floor(room / 7)));
+  return { name, number, width: 21 + name.length * 7 + number.length * 6.6 + more };
+}
+
+/** What a stub says. @param {Run} run @param {Stub} stub */
+function stubWords(run, { pruned }) {
+  const causes = [...new Set(pruned.map((one) => String(one.cause ?? "pruned")))].join(", ");
+  const [only] = pruned;
+  return pruned.length === 1
+    ? `${pieceOf(run, Number(only.token), 10)}: ${causes}`
+    : `${pruned.length} left out: ${causes}`;
+}
 
 /** @param {Node} node */
 const kept = (node) => node.state === "accepted" || node.state === "relaxed";
@@ -98,7 +152,7 @@ function edge({ round, left, top, row }, place, parent) {
 }
 
 /** A node with its label, and how wide that is. @param {TreeState} state @param {How} how @param {Place} place */
-function nodeFigure(state, { run, round, left, top, row, column }, place) {
+function nodeFigure(state, { run, round, left, top, row, columns }, place) {
   const x = left + place.x;
   const y = top + place.y + row / 2 - 3;
   const node = round.nodes[place.index];
@@ -111,10 +165,9 @@ function nodeFigure(state, { run, round, left, top, row, column }, place) {
     style: "cursor:pointer",
   });
   if (root) {
-    const last = run.tokens[round.start - 1];
     group.append(s("circle", { cx: x, cy: y, r: 4, fill: "var(--ink)" }));
     group.append(
-      backed(x - 2, y - 8, last ? pieceOf(run, last.token, Math.floor((column - 34) / 7.2)) : "prompt", {
+      backed(x - 2, y - 8, rootOf(run, round, ROOT), {
         "font-family": MONO,
         "font-size": 11,
         fill: "var(--ink)",
@@ -122,11 +175,8 @@ function nodeFigure(state, { run, round, left, top, row, column }, place) {
     );
     return { group, width: 7 };
   }
-  // Drafters that copy give no probability; then the target's own is shown, in its colour.
-  const number = node.q != null ? prob(node.q) : node.p != null && node.state !== "discarded" ? prob(node.p) : "";
-  const more = place.hidden ? 5 + 7 * `+${place.hidden}`.length : 0;
-  const name = pieceOf(run, node.token, Math.max(4, Math.floor((column - 30 - number.length * 6.6 - more) / 7)));
-  const width = 17 + name.length * 7 + number.length * 6.6 + more;
+  const column = columns[place.depth];
+  const { name, number, width } = labelOf(run, node, place.hidden, column);
   group.setAttribute(
     "aria-description",
     `${SIGNS[node.state].label}, draft ${prob(node.q)}${node.rank ? `, rank ${node.rank}` : ""}`,
@@ -135,7 +185,7 @@ function nodeFigure(state, { run, round, left, top, row, column }, place) {
     s("rect.v-ring", {
       x: x - 9,
       y: y - row / 2 + 1.5,
-      width: Math.min(column - 4, Math.max(column - 20, width + 11)),
+      width: width + 6,
       height: row - 3,
       rx: 4,
       fill: "transparent",
@@ -199,16 +249,9 @@ function stubFigure({ run, left, top, row }, stub, parent, edges) {
     s("path", { d: `M${x - 8} ${y0}V${y}H${x}`, stroke: "var(--line-2)", "stroke-dasharray": "1.5 2.5" }),
     s("path", { d: `M${x} ${y - 4}v8`, stroke: "var(--ink-3)", "stroke-width": 1.5 }),
   );
-  /** @type {Map<string, number>} */
-  const causes = new Map();
-  const causeOf = (/** @type {Stub["pruned"][number]} */ one) => String(one.cause ?? "pruned");
-  for (const candidate of stub.pruned) causes.set(causeOf(candidate), (causes.get(causeOf(candidate)) ?? 0) + 1);
-  const [only] = stub.pruned;
-  const words =
-    stub.pruned.length === 1
-      ? `${pieceOf(run, Number(only.token), 10)}: ${causeOf(only)}`
-      : [...causes].map(([cause, count]) => `${count} left out: ${cause}`).join(", ");
   const group = s("g", { "data-stub": JSON.stringify(stub.pruned.slice(0, 8)) });
-  group.append(label(x + 6, y + 3.5, words, { "font-size": 11, fill: "var(--ink-3)", "font-style": "italic" }));
+  group.append(
+    label(x + 6, y + 3.5, stubWords(run, stub), { "font-size": 11, fill: "var(--ink-3)", "font-style": "italic" }),
+  );
   return group;
 }

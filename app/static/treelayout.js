@@ -1,5 +1,5 @@
 // @ts-check
-// Where the nodes of one round's draft go: left to right, depth = position, leaves on their own rows.
+// Where the nodes of one round's draft go: left to right, depth = position, branches beside each other where they can.
 
 /**
  * @typedef {import("./types/trace.js").Round} Round
@@ -23,58 +23,78 @@ export function childrenOf(round) {
   return kids;
 }
 
-/** Lays the tree out. Subtrees outside the path are folded while the whole has more than `limit` rows, least probable
- * first; `open` and `shut` are the reader's own choices.
+/** Lays the tree out. A child takes the first row that is free in its column and in those of its first children, so
+ * that branches lie beside each other where they are of other depths; no two edges cross. Subtrees outside the path
+ * are folded while the whole has more than `limit` rows, least probable first; `open` and `shut` are the reader's own
+ * choices.
  * @param {Tree} round @param {{column: number, row: number, limit: number, open: Set<number>, shut: Set<number>}} how
  * @returns {Plan} */
-export function layout(round, { column, row, limit, open, shut }) {
+export function layout(round, how) {
   const kids = childrenOf(round);
   const { size, leaves } = measure(round, kids);
-  const folded = chooseFolds(round, kids, leaves, limit, open, shut);
+  const folded = new Set(how.shut);
+  const packed = () => pack(round, how, { kids, size, folded });
+  const fits = () => plan.height <= how.limit * how.row;
+  let plan = packed();
+  const candidates = [...round.nodes.keys()]
+    .filter((index) => !round.path.includes(index) && leaves[index + 1] > 1 && !how.open.has(index))
+    .sort((a, b) => (round.nodes[a].score ?? 0) - (round.nodes[b].score ?? 0));
+  for (const index of candidates) {
+    if (fits()) break;
+    if (within(round, index, folded)) continue;
+    folded.add(index);
+    plan = packed();
+  }
+  return plan;
+}
+
+/** Places of what is not folded.
+ * @param {Tree} round @param {{column: number, row: number}} how
+ * @param {{kids: number[][], size: number[], folded: Set<number>}} tree @returns {Plan} */
+function pack(round, { column, row }, { kids, size, folded }) {
   /** @type {Place[]} */
   const places = [];
   /** @type {Stub[]} */
   const stubs = [];
-  let y = 0;
-  let levels = 0;
+  /** The first free row of each depth. @type {number[]} */
+  const free = [];
   /** @type {Map<number, Round["pruned"][number][]>} */
   const pruned = new Map();
   for (const candidate of round.pruned ?? []) {
     const parent = Number(candidate.parent ?? -1);
     pruned.set(parent, [...(pruned.get(parent) ?? []), candidate]);
   }
-  /** @param {number} index @param {number} depth @returns {number} */
-  const visit = (index, depth) => {
-    levels = Math.max(levels, depth);
-    const place = {
-      index,
-      x: depth * column,
-      y: 0,
-      depth,
-      parent: index < 0 ? -2 : round.nodes[index].parent,
-      kids: kids[index + 1].length,
-      hidden: 0,
-    };
-    places.push(place);
-    const list = folded.has(index) ? [] : kids[index + 1];
-    if (folded.has(index)) place.hidden = size[index + 1] - 1;
-    const cut = folded.has(index) ? [] : (pruned.get(index) ?? []);
-    const ys = list.map((child) => visit(child, depth + 1));
-    if (cut.length) {
-      levels = Math.max(levels, depth + 1);
-      const stub = { x: (depth + 1) * column, y, parent: index, pruned: cut };
-      stubs.push(stub);
-      y += row * 0.8;
-      if (!ys.length) ys.push(stub.y);
+  const childrenShown = (/** @type {number} */ index) => (folded.has(index) ? [] : kids[index + 1]);
+  const cutShown = (/** @type {number} */ index) => (folded.has(index) ? [] : (pruned.get(index) ?? []));
+  /** The first row that is free for a node and for all that stands in its row. */
+  const freeFor = (/** @type {number} */ index, /** @type {number} */ depth) => {
+    let [y, at, level] = [free[depth] ?? 0, index, depth];
+    while (childrenShown(at).length) {
+      at = childrenShown(at)[0];
+      level += 1;
+      y = Math.max(y, free[level] ?? 0);
     }
-    if (!ys.length) {
-      place.y = y;
-      y += row;
-    } else place.y = ys[0];
-    return place.y;
+    return cutShown(at).length ? Math.max(y, free[level + 1] ?? 0) : y;
   };
-  visit(-1, 0);
-  return { places, stubs, width: (levels + 1) * column, height: y, kids, levels };
+  /** @param {number} index @param {number} depth @param {number} y */
+  const visit = (index, depth, y) => {
+    const list = childrenShown(index);
+    const parent = index < 0 ? -2 : round.nodes[index].parent;
+    const hidden = folded.has(index) ? size[index + 1] - 1 : 0;
+    places.push({ index, x: depth * column, y, depth, parent, kids: kids[index + 1].length, hidden });
+    free[depth] = y + row;
+    list.forEach((child, i) => {
+      visit(child, depth + 1, i ? freeFor(child, depth + 1) : y);
+    });
+    const cut = cutShown(index);
+    if (!cut.length) return;
+    const at = list.length ? (free[depth + 1] ?? 0) : y;
+    stubs.push({ x: (depth + 1) * column, y: at, parent: index, pruned: cut });
+    free[depth + 1] = at + row * 0.8;
+  };
+  visit(-1, 0, 0);
+  const levels = free.length - 1;
+  return { places, stubs, width: (levels + 1) * column, height: Math.max(...free), kids, levels };
 }
 
 /** Nodes and leaves of every subtree; entry i + 1 is of node i. @param {Tree} round @param {number[][]} kids */
@@ -94,26 +114,8 @@ function measure(round, kids) {
   return { size, leaves };
 }
 
-/** @param {Tree} round @param {number[][]} kids @param {number[]} leaves @param {number} limit
- * @param {Set<number>} open @param {Set<number>} shut */
-function chooseFolds(round, kids, leaves, limit, open, shut) {
-  const folded = new Set(shut);
-  const path = new Set(round.path);
-  let rows = leaves[0];
-  const candidates = [...round.nodes.keys()]
-    .filter((index) => !path.has(index) && kids[index + 1].length && !open.has(index))
-    .sort((a, b) => (round.nodes[a].score ?? 0) - (round.nodes[b].score ?? 0));
-  const within = (/** @type {number} */ index) => {
-    for (let at = round.nodes[index].parent; at >= 0; at = round.nodes[at].parent) if (folded.has(at)) return true;
-    return false;
-  };
-  for (const index of candidates) {
-    if (rows <= limit) break;
-    if (within(index)) continue;
-    const saved = leaves[index + 1] - 1;
-    if (saved <= 0) continue;
-    folded.add(index);
-    rows -= saved;
-  }
-  return folded;
+/** Whether a node lies in a folded branch. @param {Tree} round @param {number} index @param {Set<number>} folded */
+function within(round, index, folded) {
+  for (let at = index; at >= 0; at = round.nodes[at].parent) if (folded.has(at)) return true;
+  return false;
 }

@@ -280,10 +280,12 @@ def test_trees_of_all_methods_at_the_cursor(visit: Any) -> None:
         "(all) => all.map((one) => parseFloat(getComputedStyle(one).fontSize))"
     )
     assert len(sizes) > 100 and min(sizes) >= 11
-    card = page.locator('[data-tree="eagle3"]')
-    before = page.evaluate("document.querySelectorAll('[data-tree=eagle3] [data-node]').length")
+    name = page.locator(".treegrid .card", has=page.locator("[data-unfold]")).first.get_attribute("data-tree")
+    card = page.locator(f'[data-tree="{name}"]')
+    count = f"document.querySelectorAll('[data-tree={name}] [data-node]').length"
+    before = page.evaluate(count)
     card.locator("[data-unfold]").first.click()
-    page.wait_for_function("(n) => document.querySelectorAll('[data-tree=eagle3] [data-node]').length > n", arg=before)
+    page.wait_for_function(f"(n) => {count} > n", arg=before)
     card.get_by_role("button", name="Maximise").click()
     page.wait_for_function("(n) => document.querySelectorAll('[data-view=tree] [data-node]').length > n", arg=before)
     page.get_by_role("button", name="All methods", exact=True).last.click()

@@ -88,3 +88,21 @@ def test_figures_by_rank_and_bins_lead_to_their_round(page: Any, base: str) -> N
     dot.click()
     sees(page, "store.cursor.round", 3)
     assert problems == []
+
+
+OVER = """() => { const boxes = [...document.querySelectorAll("[data-view=tree] svg text")].map((one) => one.getBoundingClientRect());
+  return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) =>
+    a.left < b.right - 2 && b.left < a.right - 2 && a.top < b.bottom - 4 && b.top < a.bottom - 4)).length; }"""
+"""How many pairs of words lie over each other."""
+
+
+def test_no_words_of_a_large_tree_lie_over_others_and_a_column_is_as_wide_as_its_words(page: Any, base: str) -> None:
+    problems = open_views(page, base, [tree_lane(60)])
+    a_round(page)
+    assert page.evaluate(OVER) == 0
+    found = page.evaluate("document.querySelector('[data-view=tree] svg').viewBox.baseVal.width")
+    depth = page.evaluate(
+        "Math.max(...store.runs.get('bush').rounds[store.cursor.round].nodes.map((one) => one.depth))"
+    )
+    assert found < 12 + (depth + 2) * 200
+    assert problems == []

@@ -64,6 +64,49 @@ test("candidates left out of a draft lie below their parent as one stub", () => 
   assert.equal(levels, 3);
   assert.deepEqual(
     stubs.map(({ y }) => Math.round(10 * y)),
-    [0, 112], // a stub is 0.8 of a row high
+    [0, 80], // beside its leaf; below the children of the root
   );
+});
+
+test("a branch at the root stands below the path, whatever stands below the path farther on", () => {
+  const parents = [-1, 0, 1, 1, 1, 1, -1, -1];
+  const depths = [1, 2, 3, 3, 3, 3, 1, 1];
+  const nodes = parents.map((parent, i) => ({ parent, depth: depths[i], score: -i }));
+  const { places, height } = layout({ path: [0, 1, 2], nodes, pruned: [] }, HOW);
+  assert.deepEqual(
+    [6, 7].map((index) => at(places, index).y),
+    [4, 8],
+  );
+  assert.equal(height, 16, "as many rows as the longest column, not one a leaf");
+});
+
+test("no two nodes share a place and no two edges cross", () => {
+  for (let seed = 1; seed < 30; seed += 1) {
+    let state = seed;
+    const draw = (/** @type {number} */ n) => {
+      state = (state * 1103515245 + 12345) % 2147483648;
+      return state % n;
+    };
+    const nodes = [];
+    for (let i = 0; i < 60; i += 1) {
+      const parent = draw(i + 1) - 1;
+      nodes.push({ parent, depth: parent < 0 ? 1 : nodes[parent].depth + 1, score: -i });
+    }
+    const pruned = Array.from({ length: 9 }, () => ({ parent: draw(60) }));
+    const { places, stubs, kids } = layout({ path: [], nodes, pruned }, HOW);
+    const spots = [...places, ...stubs].map(({ x, y }) => `${x} ${Math.round(y)}`);
+    assert.equal(new Set(spots).size, spots.length, `tree ${seed}`);
+    const reach = places.map((place) => ({
+      depth: place.depth,
+      ys: kids[place.index + 1].map((kid) => at(places, kid).y).concat(place.y),
+      any: kids[place.index + 1].length > 0,
+    }));
+    for (const a of reach)
+      for (const b of reach)
+        if (a !== b && a.any && b.any && a.depth === b.depth)
+          assert.ok(
+            Math.max(...a.ys) < Math.min(...b.ys) || Math.max(...b.ys) < Math.min(...a.ys),
+            `edges of tree ${seed} cross`,
+          );
+  }
 });

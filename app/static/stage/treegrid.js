@@ -1,5 +1,5 @@
 // @ts-check
-// Trees: the drafts of all methods that cover the position under the cursor, small, on one scale; one can be maximised.
+// Trees: the drafts of all methods that cover the position under the cursor, small; one can be maximised.
 
 import { signOf } from "../chips.js";
 import { columns, nameOf, nodeSelection, rejectedNode } from "../columns.js";
@@ -34,7 +34,7 @@ import { partsAt, referenceOf } from "./bands.js";
  * @property {import("../treefigure.js").TreeState} state
  */
 
-const COLUMN = 116; // pixels a depth, the same in all trees
+const NEAR = 116; // pixels that the chosen node needs at the edge of its box
 const ROW = 20;
 const ROWS = 12; // rows of a small tree before its least probable branches fold
 
@@ -249,7 +249,7 @@ export function mount(element, store, lab) {
       card.drawn = round;
       card.stamp = `${index}/${round.nodes.length}/${card.state.open.size}`;
       card.state.groups = new Map();
-      buildTree(card.state, 0, run, round, { column: COLUMN, row: ROW, limit: ROWS });
+      buildTree(card.state, 0, run, round, { row: ROW, limit: ROWS });
       if (!card.state.plan) return;
       const { figure, wide, tall } = card.state.plan;
       figure.setAttribute("width", String(wide));
@@ -274,9 +274,9 @@ export function mount(element, store, lab) {
     const spot = card.state.plan?.places.find((one) => one.index === (chosen ?? last));
     if (!spot) return;
     const { box } = card;
-    if (spot.x <= box.clientWidth - COLUMN) box.scrollLeft = 0;
-    else if (spot.x < box.scrollLeft || spot.x > box.scrollLeft + box.clientWidth - COLUMN)
-      box.scrollLeft = Math.max(0, spot.x - COLUMN);
+    if (spot.x <= box.clientWidth - NEAR) box.scrollLeft = 0;
+    else if (spot.x < box.scrollLeft || spot.x > box.scrollLeft + box.clientWidth - NEAR)
+      box.scrollLeft = Math.max(0, spot.x - NEAR);
     if (spot.y <= box.clientHeight - 2 * ROW) box.scrollTop = 0;
     else if (spot.y < box.scrollTop || spot.y > box.scrollTop + box.clientHeight - 2 * ROW)
       box.scrollTop = Math.max(0, spot.y - ROW * 2);
