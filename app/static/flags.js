@@ -25,12 +25,20 @@ const known = new WeakMap();
 /** @type {import("./types/workshop.js").Mined | null} */
 let mined = null;
 let version = 0;
+/** Whether the recorded sets are read; until then nobody knows what they say.
+ * @type {"read" | "loading" | "failed"} */
+let labels = "read";
 
 /** Keep flags up to date with the mined sets that are loaded; says so on the topic "flags".
  * @param {import("./types/store.js").Store} store @param {Lab} lab */
 export function watchFlags(store, lab) {
   const { mined: sets } = lab;
   mined = sets;
+  labels = "loading";
+  const settle = (/** @type {typeof labels} */ now) => {
+    labels = now;
+    store.emit("flags");
+  };
   sets.on(() => {
     version += 1;
     store.emit("flags");
@@ -44,7 +52,13 @@ export function watchFlags(store, lab) {
         sets
           .recorded()
           .then((list) => Promise.all(list.map((set) => sets.open(set.name))))
-          .catch((error) => console.warn(`mined sets: ${error.message}`)),
+          .then(
+            () => settle("read"),
+            (error) => {
+              console.warn(`mined sets: ${error.message}`);
+              settle("failed");
+            },
+          ),
       WAIT,
     );
   });
@@ -119,6 +133,9 @@ export function flagsAt(run, pos) {
 
 /** @type {WeakMap<Run, {seen: number, found: boolean}>} */
 const judged = new WeakMap();
+
+/** What is said of a run without a flag. */
+export const unflagged = () => ({ read: "not judged", loading: "labels loading", failed: "labels not read" })[labels];
 
 /** Whether some position has a flag. @param {Run} run @returns {boolean} */
 export const flagged = (run) => minedOf(run).size > 0 || judgedIn(run);

@@ -1,7 +1,7 @@
 // @ts-check
 // The tracks of a band: what each reads of a run, its scale, and who paints it.
 
-import { flagged } from "../flags.js";
+import { flagged, unflagged } from "../flags.js";
 import { drafted } from "../numbers.js";
 import { iterations } from "../run/canvas.js";
 import { overlapN } from "../thresholds.js";
@@ -175,7 +175,9 @@ export const TRACKS = [
     name: "Importance",
     title: "Flags: what swapping the token did to the answer (mined). Bars and triangles: what a judge thought",
     height: 20,
-    none: "not judged",
+    get none() {
+      return unflagged();
+    },
     label: () => "importance",
     word: "importance",
     has: (run) => extent(run, "judge", judged) >= 0 || flagged(run),
