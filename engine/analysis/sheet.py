@@ -40,7 +40,7 @@ class Sheet:
                 "rounds": 0,
                 "seconds": 0.0,
             }
-            return dict(self._row)
+            return self._row | {"pieces": []}  # whose own grow with the run
         if isinstance(event, Round):
             return self._round(event)
         return self._end(event)

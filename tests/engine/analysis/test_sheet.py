@@ -132,3 +132,42 @@ def test_closing_the_turns_closes_every_stream():
         next(turns)
     turns.close()
     assert sorted(closed) == ["a", "b"]
+
+
+def test_what_a_round_adds_begins_where_its_marks_may_have_changed():
+    """The second run repeats the first: two tokens a round, of which the second round's change those of the first."""
+    sheet = Sheet()
+    for event in run(0, list("abcd"), [1, 2, 3, 4], calls=2):
+        sheet.see(event)
+    fresh, first, second, end = [sheet.see(event) for event in run(1, list("abcd"), [1, 2, 3, 4], calls=2)]
+    assert fresh == {"trajectory": 1, "seed": 10_000, "pieces": [], "tokens": 0, "rounds": 0, "seconds": 0.0}
+    assert (first["from"], first["reused"], first["times"], first["first"]) == (0, [2, 2], [1, 1], [0, 0])
+    assert (second["from"], second["reused"], second["first"]) == (0, [4, 4, 4, 4], [0, 0, 0, 0])
+    assert (first["tau"], second["tau"], end["tau"]) == (2.0, 2.0, 2.0) and second["pieces"] == ["c", "d"]
+    assert end["seconds"] == 0.012 and end["pieces"] == list("abcd") and (end["tokens"], end["rounds"]) == (4, 2)
+    assert end["answer"] is None and end["right"] is None and end["vote"] is None, "of an unknown task nothing is read"
+
+
+def test_marks_far_back_stay_as_they_were_sent():
+    sheet = Sheet()
+    tokens = list(range(12))
+    for event in run(0, ["x"] * 12, tokens, calls=1):
+        sheet.see(event)
+    *_, last, _ = [sheet.see(event) for event in run(1, ["x"] * 12, tokens, calls=2)]
+    assert last["from"] == 2 and len(last["times"]) == len(last["first"]) == len(last["reused"]) == 10
+
+
+def test_a_run_that_made_no_call_has_no_acceptance_length():
+    sheet = Sheet(get_task("arithmetic"), PROBLEM)
+    head, event, end = run(0, ["7"], [1])
+    event.fed = 0
+    assert [sheet.see(one).get("tau") for one in (head, event, end)] == [None, None, None]
+
+
+def test_a_vote_for_nothing_is_wrong_where_the_answer_is_known_and_open_where_it_is_not():
+    for problem, right in ((PROBLEM, False), (None, None)):
+        sheet = Sheet(get_task("arithmetic"), problem)
+        assert sheet.vote() is None, "before a run"
+        for event in run(0, ["no number"], [1]):
+            sheet.see(event)
+        assert some(sheet.vote()) == {"answer": None, "count": 0, "n": 1, "share": 0.0, "right": right}
