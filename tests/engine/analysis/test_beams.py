@@ -1,5 +1,6 @@
 """A beam search followed again: what its rounds say agrees, and whatever is changed in them is noticed."""
 
+import math
 from collections.abc import Callable
 from copy import deepcopy
 
@@ -75,6 +76,21 @@ def moved(name: str, kind: str, by: float) -> Callable[[Trace], None]:
     return change
 
 
+def exchanged(trace: Trace) -> None:
+    """A beam that goes on is told with less than the last that does, and that one with what it told."""
+    event = having(trace, "open")
+    reason = some(ends(event, "open").reason)
+    reason["best"] = reason["last"] - 0.5
+
+
+def marginal(trace: Trace) -> None:
+    """A token whose probability is known by its margin alone: half of what its log-probability says."""
+    node = trace.rounds[3].nodes[0]
+    first = next(share for token, share in some(node.top_target) if token == node.token)
+    node.top_target = [(token, share) for token, share in some(node.top_target) if token != node.token][:1]
+    node.margin = math.log(node.top_target[0][1] / first) + math.log(2)
+
+
 def scored(trace: Trace) -> None:
     node = trace.rounds[3].nodes[0]
     node.score = some(node.score) - 0.5
@@ -110,6 +126,9 @@ def hidden(trace: Trace) -> None:
         (moved("best", "open", -99.0), "goes on with"),
         (moved("best", "open", 0.01), "but its best continuation has"),
         (moved("last", "open", -0.01), "is compared with"),
+        (exchanged, "goes on with"),
+        (exchanged, "though the last that goes on has"),
+        (marginal, "the log-probability"),
         (scored, "the log-probability"),
         (rated, "the rating"),
         (counted, "says 2 live beams and holds 3"),
@@ -147,3 +166,59 @@ def test_what_a_stop_string_cuts_off_is_not_judged(zoo: Zoo, searched: Trace) ->
     behind = [node for node in trace.rounds[-1].nodes if node.depth > trace.rounds[-1].emitted]
     assert {node.state for node in behind} == {"discarded"}
     assert not found.faults and found.unknown == sum(some(node.reason)["id"] != "beam_open" for node in behind) > 0
+
+
+def known_by_their_margins(trace: Trace) -> None:
+    """Every token's probability is that of the target's first choice over e to the margin, as in a list cut short."""
+    for event in trace.rounds:
+        for node in event.nodes:
+            shares = dict(node.top_target or ())
+            if node.token in shares and node.token != (first := some(node.top_target)[0])[0]:
+                node.margin = math.log(first[1] / shares[node.token])
+                node.top_target = [first]
+
+
+def nearly(trace: Trace) -> None:
+    """Numbers that another pass over the same tokens may change so far."""
+    trace.rounds[-1].extras["rating"] += 1e-4
+    for event in trace.rounds:
+        for node in event.nodes:
+            for name in {"best", "last"} & (node.reason or {}).keys():
+                some(node.reason)[name] += 1e-12  # type: ignore[literal-required]
+
+
+def unrated(trace: Trace) -> None:
+    trace.head.knobs.pop("length_penalty")
+    trace.rounds[-1].extras["rating"] -= 9.0
+
+
+def unsized(trace: Trace) -> None:
+    for event in trace.rounds:
+        event.extras.pop("beams", None)
+
+
+def half_told(trace: Trace) -> None:
+    """A beam whose best continuation, or the last that goes on, was not recorded: nothing is claimed of it."""
+    for number, event in enumerate(trace.rounds):
+        for node in event.nodes:
+            if node.reason and "best" in node.reason:
+                node.reason.pop(("best", "last")[number % 2])  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("change", [known_by_their_margins, nearly, unrated, unsized, half_told])
+def test_what_was_rounded_or_not_recorded_is_no_fault(searched: Trace, change: Callable[[Trace], None]) -> None:
+    other = deepcopy(searched)
+    change(other)
+    assert replay(other, None).faults == []
+
+
+def test_a_rating_is_of_the_response_and_its_length(searched: Trace) -> None:
+    """The best response's log-probability over its length to the power of the penalty."""
+    knobs = searched.head.knobs
+    total = searched.rounds[-1].extras["rating"] * len(searched.tokens) ** float(knobs["length_penalty"])
+    for penalty in (0.5, 2.0):
+        other = deepcopy(searched)
+        other.head.knobs["length_penalty"] = penalty
+        assert any("the rating" in fault for fault in replay(other, None).faults)
+        other.rounds[-1].extras["rating"] = total / len(other.tokens) ** penalty
+        assert replay(other, None).faults == []
