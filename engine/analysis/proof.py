@@ -91,4 +91,5 @@ def _decisions(trace: Trace, thresholds: Mapping[str, Threshold | None]) -> tupl
     told = f"{found.told}{rest}"
     if found.agrees:
         return found.checked, 0, f"{told}: all came out as they did in the run."
-    return found.checked, len(found.faults), f"{told}: {count(len(found.faults), 'number')} disagree. {found.faults[0]}"
+    n = len(found.faults)
+    return found.checked, n, f"{told}: {count(n, 'number')} disagree{'s' if n == 1 else ''}. {found.faults[0]}"

@@ -1,12 +1,14 @@
 """What a run shows of its promise: equal and unequal texts, sampled runs, decisions that disagree."""
 
 from copy import deepcopy
+from typing import Any
 
 from engine.analysis.compared import compared
-from engine.analysis.proof import Proof
+from engine.analysis.proof import Proof, proof
 from engine.files.places import PRESETS
 from engine.rules import RULES
 from engine.trace.store import Trace
+from tests.engine.analysis.made import CAT, DOG, HAS, SAT, ar, chain, head
 
 DECLARED = {name: rule.THRESHOLD for name, rule in RULES.items()}
 
@@ -71,3 +73,46 @@ def test_what_was_not_recorded_or_is_not_known_is_not_checked() -> None:
         event.nodes.clear()
     found = proofs({"sd": light})["sd"]
     assert found.checked is None and found.decisions.startswith("It was recorded lightly")
+
+
+def one(*states: str, **changed: Any) -> Trace:
+    """Rounds of three draft tokens each, the exact rule's choices noted."""
+    rounds, start = [], 0
+    for index, letters in enumerate(states):
+        rounds.append(chain(index, start, letters, [CAT, HAS, SAT], DOG))
+        start += rounds[-1].emitted
+        for node in rounds[-1].nodes:
+            kept = node.state == "accepted"
+            node.reason = {"id": "greedy_match" if kept else "greedy_mismatch", "choice": node.token if kept else DOG}
+    return Trace([head(**changed), *rounds])
+
+
+def test_which_text_ends_first_is_named() -> None:
+    ours = one("aaa")
+    for length, said in ((3, "for 3 tokens, where AR ends"), (4, "all 4 tokens"), (6, "for 4 tokens, where SD ends")):
+        plain = ar([CAT, HAS, SAT, DOG, CAT, CAT][:length])
+        found = proof("sd", {"sd": ours, "ar": plain}, {"sd": "SD", "ar": "AR"}, DECLARED)
+        assert said in found.text and (found.pos, found.same) == (None, min(length, 4))
+    found = proof("sd", {"sd": ours, "ar": ar([CAT, DOG])}, {"sd": "SD", "ar": "AR"}, DECLARED)
+    assert (found.pos, found.same) == (1, 1) and "At position 1 SD has `·has`" in found.text
+
+
+def test_decisions_without_numbers_are_counted_apart_and_disagreements_named() -> None:
+    names = {"sd": "SD"}
+    whole = proof("sd", {"sd": one("aaa")}, names, DECLARED)
+    assert (whole.checked, whole.faults) == (3, 0)
+    assert whole.decisions == "3 decisions recomputed from the recorded numbers: all came out as they did in the run."
+    partly = one("aaa", "ard")
+    partly.rounds[0].nodes[1].reason = None
+    found = proof("sd", {"sd": partly}, names, DECLARED)
+    assert (found.checked, found.faults) == (4, 0) and "; 1 cannot be, for want of numbers: all" in found.decisions
+    wrong = one("aaa")
+    wrong.rounds[0].nodes[2].state = "rejected"
+    found = proof("sd", {"sd": wrong}, names, DECLARED)
+    assert found.faults == 1 and found.decisions.endswith(
+        "1 number disagrees. Round 0, node 2: recorded rejected, recomputed accepted."
+    )
+    nothing = proof("sd", {"sd": ar([CAT], guarantee="lossless")}, names, DECLARED)
+    assert (nothing.checked, nothing.faults) == (0, 0) and nothing.decisions.startswith("Nothing was drafted")
+    unknown = proof("sd", {"sd": one("aaa", rule="own")}, names, DECLARED)
+    assert (unknown.checked, unknown.faults) == (None, 0) and "not known here" in unknown.decisions
