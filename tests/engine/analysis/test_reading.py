@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from engine.analysis.reading import read_file, read_run, read_runs
-from engine.errors import TraceError
+from engine.analysis.reading import draft_tokens, named, read_file, read_run, read_runs, traces_in
+from engine.errors import ConfigError, TraceError
 from engine.trace import Trace
 from engine.trace.metrics import metrics
 from engine.trace.sums import Sums
@@ -101,3 +101,36 @@ def test_everybody_reads_through_it() -> None:
         calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
         found = [f.attr for f in calls if isinstance(f, ast.Attribute) and ast.unparse(f.value) == "Trace"]
         assert not {"load", "loads"} & set(found), path
+
+
+def test_limits_are_for_all_runs_of_a_file_together() -> None:
+    """Nine draft tokens a run: two runs fit in 18, and not in 17."""
+    data = sd().to_bytes() * 2
+    assert draft_tokens(sd()) == 9 and len(read_runs(data, max_nodes=18, max_runs=2)) == 2
+    with pytest.raises(TraceError, match="more than 17 nodes together"):
+        read_runs(data, max_nodes=17)
+    with pytest.raises(TraceError, match="holds 2 runs; at most 1"):
+        read_runs(data, max_runs=1)
+
+
+def test_what_is_wrong_is_told_briefly() -> None:
+    def both(events: list[dict[str, Any]]) -> None:
+        events[0]["method"] = "m" * 41
+        events[1]["emitted"] = 1
+
+    with pytest.raises(TraceError) as refused:
+        read_runs(changed(sd(), both))
+    assert f"The run of {'m' * 40!r} contradicts itself." in str(refused.value) and "more" not in str(refused.value)
+
+
+def test_the_traces_of_a_folder_are_those_below_it_in_order(tmp_path: Path) -> None:
+    for name in ("b.jsonl", "a/z.jsonl.gz", "a/c.jsonl", "note.txt", "d.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = [tmp_path / name for name in ("a/c.jsonl", "a/z.jsonl.gz", "b.jsonl")]
+    assert traces_in(tmp_path) == found and named([tmp_path, tmp_path / "d.json"]) == [*found, tmp_path / "d.json"]
+    assert traces_in(tmp_path / "note.txt") == [tmp_path / "note.txt"], "a file stands for itself"
+    (tmp_path / "none").mkdir()
+    for nothing in (tmp_path / "none", tmp_path / "missing"):
+        with pytest.raises(ConfigError, match=f"no traces in {nothing}"):
+            traces_in(nothing)
