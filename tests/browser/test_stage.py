@@ -304,6 +304,23 @@ def test_trees_of_all_methods_at_the_cursor(visit: Any) -> None:
     wait(page, "s.cursor === null")
 
 
+@pytest.mark.parametrize("width", [1024, 1440])
+def test_figures_of_narrow_lanes_keep_to_their_lines(visit: Any, width: int) -> None:
+    page = visit("?trace=all_methods&v=text")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.locator(".lane .figures").first.wait_for()
+    odd = page.evaluate(
+        """() => [...document.querySelectorAll(".lane")].flatMap((lane) => {
+          const right = lane.getBoundingClientRect().right;
+          return [...lane.querySelectorAll(".figures dt, .figures dd > span")].filter((one) => {
+            const box = one.getBoundingClientRect();
+            return one.textContent && (box.height > 24 || box.right > right - 8);
+          }).map((one) => one.textContent);
+        })"""
+    )
+    assert odd == []
+
+
 def test_shares_have_one_axis_and_name_their_denominators(visit: Any) -> None:
     page = visit("?trace=first_look&v=shares")
     for trace in traces("first_look"):
