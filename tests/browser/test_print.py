@@ -1,5 +1,7 @@
 """On paper: light, everything that is on the stage in full, nothing to press, nothing that sticks or scrolls."""
 
+import re
+import zlib
 from typing import Any
 
 import pytest
@@ -117,3 +119,27 @@ def test_afterwards_the_page_is_as_it_was(visit_cases: Any) -> None:
     assert "dark" not in page.evaluate("window.seen")
     page.wait_for_function("document.body.classList.contains('dark')")
     assert page.evaluate(look) == before
+
+
+def sheets(pdf: bytes) -> list[int]:
+    """How much is drawn on each sheet, in bytes of its content."""
+    objects = {int(m[1]): m[2] for m in re.finditer(rb"\n(\d+) 0 obj\n(.*?)\nendobj", pdf, re.DOTALL)}
+    pages = [re.search(rb"/Contents (\d+) 0 R", one) for one in objects.values() if re.search(rb"/Type /Page\b", one)]
+    streams = [objects[int(page[1])] for page in pages if page]
+    return [len(zlib.decompress(one.split(b"stream\n", 1)[1].rsplit(b"\nendstream", 1)[0])) for one in streams]
+
+
+def test_the_score_of_many_methods_begins_on_the_first_sheet(visit_cases: Any) -> None:
+    page = visit_cases("?trace=all_methods&v=score")
+    page.locator(".score .tiles canvas").first.wait_for()
+    drawn = sheets(page.pdf(format="A4"))
+    assert len(drawn) > 1 and drawn[0] == max(drawn)
+
+
+def test_every_promise_has_its_frame(visit_cases: Any) -> None:
+    page = visit_cases("?trace=first_look&v=text")
+    page.locator(".lane .k").first.wait_for()
+    printed(page)
+    page.wait_for_timeout(500)  # colours of buttons change gradually
+    colours = page.locator(".lane .badge").evaluate_all("(all) => all.map((one) => getComputedStyle(one).borderColor)")
+    assert len(colours) == 4 and "rgba(0, 0, 0, 0)" not in colours

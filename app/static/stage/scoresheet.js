@@ -10,6 +10,7 @@ import { wordsOf } from "./scorepicture.js";
 const WIDE = 720; // pixels of a line; as many as a sheet has, whatever its format
 const LEFT = 260; // of the heads
 const RULER = 26;
+const TALL = 420; // pixels of bands that are not kept together, lest most of a sheet stays empty before them
 const [LEAST, MOST] = [5, 18]; // pixels of a position
 
 /** @typedef {import("./layout.js").Place} Place */
@@ -34,7 +35,8 @@ export function scoreSheet(store, content) {
     const look = lookOf(content, { px, scroll: i * each * px, width, ink });
     const bands = content.places.flatMap((place) => bandOf(store, content, place, look, i === 0) ?? []);
     const ruler = drawn(RULER, (ctx) => paintRuler(ctx, RULER, look, content.count * px + 8));
-    return h("div.line", {}, h("div.band", {}, h("span"), ruler), bands);
+    const axis = h("div.axis", {}, h("div.band", {}, h("span"), ruler));
+    return h(`div.line${content.height > TALL ? ".tall" : ""}`, {}, axis, h("div.rows", {}, bands));
   });
 }
 
