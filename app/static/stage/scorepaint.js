@@ -1,7 +1,7 @@
 // @ts-check
 // The score as a picture: ruler, bands, marks; on a canvas, or on the recorder that writes SVG.
 
-import { FONT } from "../draw.js";
+import { cut, FONT } from "../draw.js";
 import { tickStep } from "./axis.js";
 import { belowTitle } from "./layout.js";
 import { columnsIn } from "./tiles.js";
@@ -172,8 +172,10 @@ export function paintRuler(ctx, height, { px, scroll, width, ink }, end) {
 export function paintHead(ctx, place, { title, figures, labels }, width, ink) {
   ctx.textAlign = "left";
   ctx.fillStyle = ink("--ink");
-  ctx.font = `12.5px ${FONT}`;
-  ctx.fillText(title, 0, place.top + (place.folded ? 17 : 20));
+  const room = place.folded ? width - 18 - 6 * figures.length : width;
+  const long = 7.2 * title.length > room; // a width is not measured where a picture is written
+  ctx.font = `${long ? 11 : 12.5}px ${FONT}`;
+  ctx.fillText(long ? cut(title, Math.floor(room / 6.2)) : title, 0, place.top + (place.folded ? 17 : 20));
   ctx.fillStyle = ink("--ink-2");
   ctx.font = `11px ${FONT}`;
   if (place.folded) ctx.textAlign = "right";
