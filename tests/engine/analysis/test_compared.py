@@ -15,7 +15,7 @@ from engine.files.places import PRESETS
 from engine.rules import THRESHOLDS
 from engine.trace.events import RunEnded
 from engine.trace.store import Trace
-from tests.engine.analysis.made import head
+from tests.engine.analysis.made import ar, head
 
 
 @cache
@@ -103,3 +103,18 @@ def test_names_tell_trajectories_then_knobs_and_number_what_is_alike() -> None:
     assert labels(drawn) == ["SD (trajectory 1)", "SD (trajectory 4)", "SD"]
     assert labels(named({"a": 1}, {"a": 2}, trajectory=3)) == ["SD (a 1)", "SD (a 2)"]
     assert word("text") == "text" and word(3) == "3" and word(0.5) == "0.5"
+
+
+def test_lanes_keep_their_order_and_are_rough_only_where_they_took_turns() -> None:
+    """Three lanes: two that agree, and one that writes another second token."""
+    lanes = {"a": ar([1, 2, 3], title="A"), "b": ar([1, 2, 3], title="B"), "c": ar([1, 5, 3], title="C")}
+    found = compared(lanes)
+    assert [(pair.lanes, pair.pos, pair.tokens) for pair in found.divergences] == [
+        (("a", "c"), 1, (2, 5)),
+        (("b", "c"), 1, (2, 5)),
+    ]
+    assert found.divergences[0].text.startswith("At position 1 A has `dog`") and found.idle == {}
+    assert (
+        "turns" not in found.verdicts["b"].line and "3 lanes in turns" in compared(lanes, turns=True).verdicts["b"].line
+    )
+    assert "not known here" not in found.proofs["a"].decisions, "nothing was drafted"
