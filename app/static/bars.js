@@ -18,6 +18,7 @@ import { FONT, fmt, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./dr
  * @property {TopN|null} draft
  * @property {TopN|null} target
  * @property {number} width
+ * @property {number} height  of what the bars of the run take at most: fewer rows stand farther apart
  * @property {number} n
  * @property {string} distribution  whose probabilities: raw or sampled
  * @property {number|null} candidate  id of the draft token
@@ -29,6 +30,7 @@ import { FONT, fmt, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./dr
  */
 
 const ROW = 19;
+const WIDEST = 28; // pixels from a row to the next where there are few
 const TOP = 22;
 const MOST = 10;
 const MOST_CUT = 3; // cut tokens that have a row though they are neither drafted nor emitted
@@ -89,8 +91,9 @@ export function barRows({ draft, target, candidate, n, order, keep, cut }) {
   }));
 }
 
-/** Where the last bar ends, that of the other tokens. @param {readonly Row[]} rows */
-const bottomOf = (rows) => TOP + (rows.length + 1) * ROW;
+/** Pixels from a row to the next, where the bars have some height to fill; one more row is that of the other tokens.
+ * @param {readonly unknown[]} rows @param {number} height */
+export const stepOf = (rows, height) => Math.max(ROW, Math.min(WIDEST, (height - TOP - FOOT) / (rows.length + 1)));
 
 /** The height that the bars of a run take at most, from how long its lists are: the page below keeps its place.
  * @param {Run} run */
@@ -109,9 +112,11 @@ export const mapOf = (list) => new Map((list ?? []).map(([id, share]) => [id, sh
 /** Draws the bars. @param {Bars} given @returns {SVGSVGElement} */
 export function barFigure(given) {
   const { rows, width, run } = given;
+  const step = stepOf(rows, given.height);
   const middle = Math.min(132, Math.max(92, width * 0.22));
   const half = (width - middle) / 2;
-  const height = bottomOf(rows) + FOOT;
+  const bottom = TOP + (rows.length + 1) * step;
+  const height = bottom + FOOT;
   const figure = s("svg.v-figure", {
     viewBox: `0 0 ${width} ${height}`,
     width,
@@ -129,7 +134,7 @@ export function barFigure(given) {
   const right = half + middle + 6;
   head(figure, given, half, middle);
   [...rows, other].forEach((row, i) => {
-    const y = TOP + i * ROW;
+    const y = TOP + i * step + (step - ROW) / 2;
     const line = s("g", { "data-token": row.id });
     const chosen = row.id !== null && row.id === given.emitted;
     const proposed = row.id !== null && row.id === given.candidate;
@@ -182,8 +187,8 @@ export function barFigure(given) {
       line.append(cutLine(right + length(Math.min(high, given.cut.at)), y, given.cut));
     figure.append(line);
   });
-  brackets(figure, rows, half, middle);
-  foot(figure, given, high, length, left, right);
+  brackets(figure, rows, half, middle, step);
+  foot(figure, given, high, length, left, right, bottom);
   return figure;
 }
 
@@ -283,29 +288,29 @@ function head(figure, given, half, middle) {
 }
 
 /** Brackets round the tokens that both first-n lists contain.
- * @param {SVGElement} figure @param {Row[]} rows @param {number} half @param {number} middle */
-function brackets(figure, rows, half, middle) {
+ * @param {SVGElement} figure @param {Row[]} rows @param {number} half @param {number} middle @param {number} step */
+function brackets(figure, rows, half, middle, step) {
   rows.forEach((row, i) => {
     if (!row.shared) return;
     const open = !rows[i - 1]?.shared;
     const close = !rows[i + 1]?.shared;
-    const y = TOP + i * ROW;
+    const y = TOP + i * step;
     for (const [x, dir] of [
       [half - 1, 1],
       [half + middle + 1, -1],
     ]) {
       const from = `M${x + 4 * dir} ${y + 1.5}${open ? `H${x}` : `M${x} ${y}`}`;
-      const d = `${from}V${close ? y + ROW - 1.5 : y + ROW}${close ? `H${x + 4 * dir}` : ""}`;
+      const d = `${from}V${close ? y + step - 1.5 : y + step}${close ? `H${x + 4 * dir}` : ""}`;
       figure.append(s("path", { d, fill: "none", stroke: "var(--ink-3)", "stroke-width": 1 }));
     }
   });
 }
 
 /** @param {SVGElement} figure @param {Bars} given @param {number} high @param {(share: number) => number} length
- * @param {number} left @param {number} right */
-function foot(figure, given, high, length, left, right) {
+ * @param {number} left @param {number} right @param {number} bottom */
+function foot(figure, given, high, length, left, right, bottom) {
   const { width } = given;
-  const y = bottomOf(given.rows) + 4;
+  const y = bottom + 4;
   for (const at of [0, high]) {
     const text = at === 0 ? "0" : fmt(at, 2);
     if (given.draft)

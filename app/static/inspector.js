@@ -235,7 +235,8 @@ function showDistributions(store, parts, it) {
     keep: [node?.token, emitted?.token],
     cut: lists ? undefined : cutAt(run, node, distribution),
   });
-  parts.bars.style.minHeight = draft || target ? `${barsHeight(run)}px` : "";
+  const height = barsHeight(run);
+  parts.bars.style.minHeight = draft || target ? `${height}px` : "";
   parts.bars.replaceChildren(
     draft || target
       ? barFigure({
@@ -244,6 +245,7 @@ function showDistributions(store, parts, it) {
           draft,
           target,
           width,
+          height,
           n,
           distribution,
           candidate: node?.token ?? null,

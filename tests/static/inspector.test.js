@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barRows, cutFrom } from "../../app/static/bars.js";
+import { barRows, cutFrom, stepOf } from "../../app/static/bars.js";
 import { clear } from "../../app/static/inspector/chance.js";
 import { numbers } from "../../app/static/inspector/numbers.js";
 import { neutral } from "../../app/static/inspector/sentence.js";
@@ -195,4 +195,13 @@ test("where a token looked in its source is told by words", () => {
   store.load([{ ...lane, events: [{ ...start, ...pieces }, { ...first, tokens: looked }, ...rest] }]);
   store.setCursor({ run: "chain", pos: 0 });
   assert.equal(facts(subject(store))["looked at"], "cow 50 %");
+});
+
+test("few rows stand farther apart, so that little stays empty below them", () => {
+  const rows = (/** @type {number} */ n) => new Array(n).fill(null);
+  const most = 22 + 9 * 19 + 24; // of eight rows and the other tokens
+  assert.equal(stepOf(rows(8), most), 19);
+  assert.ok(stepOf(rows(6), most) > 23 && stepOf(rows(6), most) * 7 <= 9 * 19 + 22);
+  assert.equal(stepOf(rows(2), most), 28, "but not too far");
+  assert.equal(stepOf(rows(10), most), 19, "and never closer than a row is high");
 });
