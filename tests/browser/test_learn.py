@@ -171,3 +171,14 @@ def test_a_method_has_a_page_and_only_what_is_allowed_comes_over(visit_cases):
         }"""
     )
     assert shown == "<p>a</p><math><mtext></mtext></math>"
+
+
+def test_a_lesson_has_room_in_a_low_window(visit_cases):
+    page = visit_cases("?room=learn&tab=lessons&name=entropy")
+    page.set_viewport_size({"width": 720, "height": 450})  # 1440 x 900 at 200 %
+    page.get_by_role("button", name="Start beside the runs").click()
+    body = page.locator(".beside .lesson-body")
+    expect(body).to_be_visible()
+    box, whole = body.bounding_box(), page.locator(".beside").bounding_box()
+    assert box and box["height"] > 190, "nine lines and more"
+    assert whole and whole["y"] >= 60 and whole["y"] + whole["height"] <= 450
