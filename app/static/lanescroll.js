@@ -1,6 +1,8 @@
 // @ts-check
 // Scrolling the text of one lane scrolls the others to the same position, after their texts part to the same round.
 
+import { h } from "./dom.js";
+
 /**
  * @typedef {import("./types/store.js").Store} Store
  * @typedef {import("./lane.js").Lane} Lane
@@ -51,8 +53,10 @@ export function linkScrolling(element, store, lanes) {
     const { scrollLeft, clientWidth, scrollWidth } = element;
     const sides = hiddenSides(scrollLeft, clientWidth, scrollWidth);
     for (const side of SIDES) element.classList.toggle(`more-${side}`, sides.includes(side));
+    bar(scrollLeft, clientWidth, scrollWidth);
   }
   const edgesLater = () => store.frame("lanes:edges", edges);
+  const bar = scrollBar(element);
   new ResizeObserver(edgesLater).observe(element);
   new MutationObserver(edgesLater).observe(element, { childList: true });
 
@@ -72,6 +76,23 @@ export function linkScrolling(element, store, lanes) {
         other.text.element.scrollTop += spot.top - other.text.element.getBoundingClientRect().top - down;
     }
   }
+}
+
+/** A bar to scroll the lanes sideways that stays above the timeline, where their own end is out of sight. The keyboard
+ * comes to lanes without it.
+ * @param {HTMLElement} element */
+function scrollBar(element) {
+  const inner = h("div");
+  const bar = h("div.lanesbar", { "aria-hidden": "true", tabindex: "-1", hidden: true }, inner);
+  element.after(bar);
+  bar.addEventListener("scroll", () => {
+    if (Math.abs(element.scrollLeft - bar.scrollLeft) > 1) element.scrollLeft = bar.scrollLeft;
+  });
+  return (/** @type {number} */ left, /** @type {number} */ shown, /** @type {number} */ whole) => {
+    bar.hidden = whole - shown <= 1;
+    inner.style.width = `${whole}px`;
+    if (Math.abs(bar.scrollLeft - left) > 1) bar.scrollLeft = left;
+  };
 }
 
 /** At which sides something is out of sight, from where a box is scrolled to; fractions of a pixel do not count.

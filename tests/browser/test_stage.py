@@ -321,6 +321,23 @@ def test_figures_of_narrow_lanes_keep_to_their_lines(visit: Any, width: int) -> 
     assert odd == []
 
 
+def test_the_bar_of_many_lanes_stands_above_the_timeline(visit: Any) -> None:
+    page = visit("?trace=all_methods&v=text")
+    bar = page.locator(".lanesbar")
+    expect(bar).to_be_visible()
+    box, dock = bar.bounding_box(), page.locator(".dock").bounding_box()
+    lanes = page.locator(".lanes").bounding_box()
+    assert box and dock and lanes and lanes["y"] + lanes["height"] > dock["y"], "the lanes' own end is out of sight"
+    assert box["y"] + box["height"] <= dock["y"] + 1.5
+    bar.evaluate("(one) => { one.scrollLeft = 700; }")
+    page.wait_for_function("Math.abs(document.querySelector('.lanes').scrollLeft - 700) < 2")
+    page.locator(".lanes").evaluate("(one) => { one.scrollLeft = 200; }")
+    page.wait_for_function("Math.abs(document.querySelector('.lanesbar').scrollLeft - 200) < 2")
+    page = visit("?trace=first_look&v=text")
+    page.locator(".lane .k").first.wait_for()
+    expect(page.locator(".lanesbar")).to_be_hidden()
+
+
 def test_shares_have_one_axis_and_name_their_denominators(visit: Any) -> None:
     page = visit("?trace=first_look&v=shares")
     for trace in traces("first_look"):
