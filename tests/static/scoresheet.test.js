@@ -26,5 +26,6 @@ test("a title leaves its figures their room", () => {
     return words[0];
   };
   assert.equal(told("Short"), "Short");
+  assert.equal(told("A method of twenty-six let"), "A method of twenty-six let", "in smaller letters");
   assert.match(told("A method, with typical acceptance"), /^A method, with typical.*…$/);
 });

@@ -175,7 +175,7 @@ export function paintHead(ctx, place, { title, figures, labels }, width, ink) {
   const room = place.folded ? width - 18 - 6 * figures.length : width;
   const long = 7.2 * title.length > room; // a width is not measured where a picture is written
   ctx.font = `${long ? 11 : 12.5}px ${FONT}`;
-  ctx.fillText(long ? cut(title, Math.floor(room / 6.2)) : title, 0, place.top + (place.folded ? 17 : 20));
+  ctx.fillText(long ? cut(title, Math.floor(room / 5.8)) : title, 0, place.top + (place.folded ? 17 : 20));
   ctx.fillStyle = ink("--ink-2");
   ctx.font = `11px ${FONT}`;
   if (place.folded) ctx.textAlign = "right";

@@ -7,7 +7,7 @@ import { headOf, lookOf } from "./scorecontent.js";
 import { entriesOf, paintLegend, rowsOf } from "./scorelegend.js";
 import { paintBand, paintHead, paintNones, paintRuler } from "./scorepaint.js";
 
-const LEFT = 250; // pixels of the heads
+const LEFT = 264; // pixels of the heads
 const RULER = 26;
 
 /** @param {Element} element where the colours are defined @param {import("../types/store.js").Store} store
