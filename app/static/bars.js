@@ -109,11 +109,18 @@ export function barsHeight({ rounds }) {
 /** Probabilities by token id. @param {TopN | null | undefined} list @returns {Map<number, number>} */
 export const mapOf = (list) => new Map((list ?? []).map(([id, share]) => [id, share]));
 
+/** The column of names: its pixels, and how many letters leave the signs at both sides their room.
+ * @param {number} width of all */
+export function middleOf(width) {
+  const middle = Math.min(140, Math.max(116, width * 0.22));
+  return { middle, letters: Math.floor((middle - 32) / 7.2) };
+}
+
 /** Draws the bars. @param {Bars} given @returns {SVGSVGElement} */
 export function barFigure(given) {
   const { rows, width, run } = given;
   const step = stepOf(rows, given.height);
-  const middle = Math.min(132, Math.max(92, width * 0.22));
+  const { middle, letters } = middleOf(width);
   const half = (width - middle) / 2;
   const bottom = TOP + (rows.length + 1) * step;
   const height = bottom + FOOT;
@@ -139,7 +146,7 @@ export function barFigure(given) {
     const chosen = row.id !== null && row.id === given.emitted;
     const proposed = row.id !== null && row.id === given.candidate;
     if (chosen || proposed) line.append(s("rect", { x: 0, y, width, height: ROW, fill: "var(--hover)" }));
-    const name = row.id === null ? "other tokens" : pieceOf(run, row.id, 14);
+    const name = row.id === null ? "other tokens" : pieceOf(run, row.id, letters);
     line.append(
       label(half + middle / 2, y + 13, name, {
         "text-anchor": "middle",
@@ -149,8 +156,8 @@ export function barFigure(given) {
         fill: row.id === null ? "var(--ink-3)" : "var(--ink)",
       }),
     );
-    if (proposed) line.append(sign(given.state ?? "target", half + 8, y + ROW / 2, 4));
-    if (chosen && !proposed) line.append(sign(given.origin, half + middle - 8, y + ROW / 2, 4));
+    if (proposed) line.append(sign(given.state ?? "target", half + 9, y + ROW / 2, 4));
+    if (chosen && !proposed) line.append(sign(given.origin, half + middle - 9, y + ROW / 2, 4));
     const faint = row.id === null ? 0.45 : 1;
     if (row.cutQ != null) outline(line, left, y, length(Math.min(high, row.cutQ)), "left", "--draft");
     if (row.cutP != null) outline(line, right, y, length(Math.min(high, row.cutP)), "right", "--target");

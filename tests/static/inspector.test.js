@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barRows, cutFrom, stepOf } from "../../app/static/bars.js";
+import { barRows, cutFrom, middleOf, stepOf } from "../../app/static/bars.js";
 import { clear } from "../../app/static/inspector/chance.js";
 import { numbers } from "../../app/static/inspector/numbers.js";
 import { neutral } from "../../app/static/inspector/sentence.js";
@@ -204,4 +204,11 @@ test("few rows stand farther apart, so that little stays empty below them", () =
   assert.ok(stepOf(rows(6), most) > 23 && stepOf(rows(6), most) * 7 <= 9 * 19 + 22);
   assert.equal(stepOf(rows(2), most), 28, "but not too far");
   assert.equal(stepOf(rows(10), most), 19, "and never closer than a row is high");
+});
+
+test("a token's name leaves the signs beside it their room", () => {
+  for (const width of [280, 366, 480, 900]) {
+    const { middle, letters } = middleOf(width);
+    assert.ok(letters * 7.2 + 2 * 14 <= middle && letters >= 10, `${width} pixels`);
+  }
 });
