@@ -2,7 +2,7 @@
 // Pooled results of many problems: means with 95 % intervals by trajectory, and the tables; or how to make them.
 
 import { count, h } from "./dom.js";
-import { fmt, percent, perSecond } from "./draw.js";
+import { perCall, percent, perSecond } from "./draw.js";
 import { plotted } from "./plot.js";
 import { table } from "./trajectoryrows.js";
 
@@ -18,9 +18,17 @@ const COMMANDS = [
   "python -m engine trajectories ablation --items 50 --n 4",
   "python -m engine trajectories results",
 ];
-/** @param {Interval | null | undefined} value */
-const interval = (value) =>
-  !value ? "–" : value.low == null ? fmt(value.mean) : `${fmt(value.mean)} (${fmt(value.low)} to ${fmt(value.high)})`;
+/** @param {Interval | null | undefined} value @param {(value: number) => string} say */
+export const interval = (value, say) =>
+  !value
+    ? "–"
+    : value.low == null || value.high == null
+      ? say(value.mean)
+      : `${say(value.mean)} (${say(value.low)} to ${say(value.high)})`;
+/** Of probabilities, and of how far they are apart. @param {number} value */
+export const chance = (value) => value.toFixed(3).replace("-", "−");
+/** Of tokens a call, and of how far they are apart. @param {number} value */
+export const each = (value) => value.toFixed(2).replace("-", "−");
 /** @template T @param {readonly T[]} items */
 const unique = (items) => [...new Set(items)];
 
@@ -86,7 +94,7 @@ function chart({ compare, figure }, name) {
         ["method", ...ticks.map(String)],
         unique(cells.map((cell) => cell.method)).map((method) => [
           name(method),
-          ...ticks.map((i) => interval(at(method, i))),
+          ...ticks.map((i) => interval(at(method, i), perCall)),
         ]),
       ),
     ),
@@ -100,7 +108,7 @@ function lengths(title, part, name) {
   const cell = (method, k) => part.over_k.find((one) => one.method === method && one.k === k);
   const rows = methods.map((method) => [
     name(method),
-    ...ks.map((k) => interval(cell(method, k)?.tau)),
+    ...ks.map((k) => interval(cell(method, k)?.tau, perCall)),
     perSecond(cell(method, ks.at(-1))?.tokens_per_s),
     percent(part.accuracy[method]?.[String(ks.at(-1))]),
   ]);
@@ -118,7 +126,7 @@ function gaps(part, name) {
   return table(
     `${name(first.a)} less another method over ${first.k} trajectories, paired over problems (95 % interval)`,
     ["less", "tokens a call"],
-    part.differences.map((gap) => [name(gap.b), interval(gap.difference)]),
+    part.differences.map((gap) => [name(gap.b), interval(gap.difference, each)]),
   );
 }
 
@@ -132,9 +140,9 @@ function acceptance(report) {
     Object.entries(report).map(([name, row]) => [
       name,
       row.n,
-      interval(row.deterministic),
-      interval(row.stochastic),
-      interval(row.difference),
+      interval(row.deterministic, chance),
+      interval(row.stochastic, chance),
+      interval(row.difference, chance),
     ]),
   );
 }

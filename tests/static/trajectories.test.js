@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fresh, reusedShare, take } from "../../app/static/trajectorydata.js";
+import { chance, each, interval } from "../../app/static/trajectorypool.js";
 
 const HEAD = { kind: "begin", prompt: "Once", n: 2, methods: [{ key: "sam", method: "sam", title: "SAM", knobs: {} }] };
 const START = { kind: "start", key: "sam", trajectory: 0, seed: 0, pieces: [], tokens: 0, rounds: 0, seconds: 0 };
@@ -62,4 +63,12 @@ test("a figure comes anew; messages of methods that are not there are passed ove
   take(shown, { ...START, key: "other" });
   assert.deepEqual([shown.figure, shown.methods[0].rows], [{ data: [], layout: {} }, []]);
   assert.equal(reusedShare({ reused: [] }, 2), null);
+});
+
+test("numbers of one column have as many decimals", () => {
+  const value = { mean: 2.5, low: 2.444, high: 3, n: 20 };
+  assert.equal(interval(value, each), "2.50 (2.44 to 3.00)");
+  assert.equal(interval({ ...value, low: null }, each), "2.50");
+  assert.equal(interval(null, each), "–");
+  assert.equal(chance(-0.0171), "−0.017");
 });
