@@ -18,7 +18,7 @@ import { FONT, fmt, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./dr
  * @property {TopN|null} draft
  * @property {TopN|null} target
  * @property {number} width
- * @property {number} height  of what the bars of the run take at most: fewer rows stand farther apart
+ * @property {number} height  of what the bars of the run take at most: fewer rows are farther apart
  * @property {number} n
  * @property {string} distribution  whose probabilities: raw or sampled
  * @property {number|null} candidate  id of the draft token
