@@ -9,6 +9,7 @@ Measured once for each drafter and kind of shape, and for each number of threads
 """
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from statistics import quantiles
 from time import perf_counter
@@ -200,7 +201,9 @@ class _Drafts:
             method.shape.choice, method.shape.ends = _Planted(self.levels, self.rows), frozenset()
         session = self.pair.target.session(kit.capacity, method.drafter.taps)
         session.vocab = self.pair.vocab
-        self._run = Decoding(method, session, self.pair.target.tokenizer, self.config, kit.streams).run()
+        endless = copy(self.pair.target.tokenizer)  # else a text that ends at once gave first rounds alone
+        endless.stop_ids = frozenset()
+        self._run = Decoding(method, session, endless, self.config, kit.streams).run()
         self._first = next(self._run)  # the prompt was read, by heads within it
 
     def round(self) -> None:

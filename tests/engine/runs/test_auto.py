@@ -140,13 +140,19 @@ def test_a_chain_is_timed_at_its_length_though_its_text_ends_at_once(monkeypatch
     grown = list[tuple[int, int]]()
     timed = measuring._Drafts.round
 
+    firsts = list[bool]()
+
     def watched(self: measuring._Drafts) -> None:
         timed(self)
         grown.append((self.levels, self.steps))
+        firsts.append(self._rounds[-1].index == 0)
 
     monkeypatch.setattr(measuring._Drafts, "round", watched)
-    costs = toy_lab(stop=[0, 1, 2, 3]).costs("sd", gamma="auto", max_new_tokens=40)
+    lab = toy_lab(stop=[0, 1, 2, 3])
+    costs = lab.costs("sd", gamma="auto", max_new_tokens=40)
     assert set(grown) == {(1, 1), (7, 7)} and costs.step > 0
+    assert not any(firsts), "the first round of a text takes longer than others"
+    assert len(lab.run("sd", [1]).token_ids) == 1, "and the lab's own texts end as before"
 
 
 def test_drafts_are_timed_where_their_length_is_asked_for_not_where_they_are_copies(
