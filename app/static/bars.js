@@ -276,7 +276,9 @@ function head(figure, given, half, middle) {
           ? "no draft here"
           : half > 190
             ? "no draft distribution recorded"
-            : "draft not recorded",
+            : half > 130
+              ? "draft not recorded"
+              : "q not recorded",
       { "text-anchor": "end", fill: draft ? "var(--draft)" : "var(--ink-3)", "font-weight": 600 },
     ),
   );

@@ -140,7 +140,7 @@ def test_is_speculation_worth_it_here(visitor: Any) -> None:
     plain, drafted = traces("first_look")[:2]
     ratio = drafted.metrics()["tokens_per_s"] / plain.metrics()["tokens_per_s"]
     line = someone.page.locator(".v-verdict-line")
-    someone.reads(line, re.compile(rf"{title(drafted)} is {ratio:.2g}x faster than {title(plain)}"))
+    someone.reads(line, re.compile(rf"{title(drafted)} is {ratio:.2f}× faster than {title(plain)}"))
     someone.reads(someone.page.locator(".v-verdict-cause"), "pays for itself")
 
 

@@ -46,7 +46,7 @@ def test_a_token_a_round_and_a_run_are_reviewed_kept_compared_and_linked(visit: 
     for name, those in (("second", theirs), ("bad", bad)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in those))
     drawer.get_by_label("Import a second reviewer").set_input_files(tmp_path / "second.jsonl")
-    expect(drawer.locator(".kappa")).to_contain_text("observed agreement 33.3 %, n = 3")
+    expect(drawer.locator(".kappa")).to_contain_text("observed agreement 33 %, n = 3")
     expect(drawer.locator(".apart li")).to_have_count(2)
     drawer.get_by_label("Import my reviews").set_input_files(tmp_path / "bad.jsonl")
     expect(page.locator(".notice")).to_contain_text("position must be a whole number")

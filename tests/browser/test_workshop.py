@@ -201,7 +201,7 @@ def test_two_reviewers_are_compared(visit, tmp_path):
     page.get_by_label("Import a second reviewer").set_input_files(tmp_path / "second.jsonl")
     kappa = cohen_kappa_score([line["verdict"] for line in lines], others)
     page.wait_for_selector(".kappa")
-    expect(page.locator(".kappa")).to_contain_text(f"κ {kappa:.3f}, observed agreement 80.0 %, n = 5")
+    expect(page.locator(".kappa")).to_contain_text(f"κ {kappa:.3f}, observed agreement 80 %, n = 5")
     expect(page.locator(".apart li")).to_have_count(1)
     (tmp_path / "bad.jsonl").write_text('{"item": "x", "verdict": "maybe"}')
     page.get_by_label("Import a second reviewer").set_input_files(tmp_path / "bad.jsonl")
