@@ -23,6 +23,7 @@ from app.service import Service
 from app.validate import parsed
 from engine.errors import ConfigError, unknown
 from engine.files.places import PRESETS
+from engine.files.written import naming
 from engine.judge.events import Progress, to_json
 from engine.tasks import Problem
 
@@ -162,7 +163,7 @@ def events(service: Service, folder: Folder, ready: Ready) -> Lines:
         yield {"kind": "queued"}
     lab = service.lab(job.models)
     mining = lab.mine(job.task, ready.problems, path, naive=job.naive, problem_seed=seed, split=split)
-    with placed(path), folder.at_work(path), contextlib.closing(mining), service.line(job.key) as ticket:
+    with naming(path), folder.at_work(path), contextlib.closing(mining), service.line(job.key) as ticket:
         while True:
             for spot in ticket.waits():
                 yield {"kind": "queued", "line": spot}
@@ -173,16 +174,6 @@ def events(service: Service, folder: Folder, ready: Ready) -> Lines:
             else:
                 return
             ticket.again()
-
-
-@contextlib.contextmanager
-def placed(path: Path) -> Iterator[None]:
-    """Errors of the system name the file that was written, as those of writing do not."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = error.filename or str(path)
-        raise
 
 
 def kept(service: Service, folder: Folder, data: bytes) -> Response:

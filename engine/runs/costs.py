@@ -193,16 +193,14 @@ class _Drafts:
 
     def _fresh(self) -> None:
         kit = self.pair.kit(self.card, self.config)
-        kit.streams, kit.costs = Streams(0), NOTHING
+        endless = copy(kit.target.tokenizer)  # texts that end at once would give first rounds alone, and short drafts
+        endless.stop_ids = frozenset()
+        kit.target, kit.streams, kit.costs = replace(kit.target, tokenizer=endless), Streams(0), NOTHING
         method = build(self.card, kit, self.config.knobs)
-        if "stops" in vars(method.drafter):  # a draft is as long as asked for, wherever it says that the text ends
-            vars(method.drafter)["stops"] = frozenset()
         if self.planted:
-            method.shape.choice, method.shape.ends = _Planted(self.levels, self.rows), frozenset()
+            method.shape.choice = _Planted(self.levels, self.rows)
         session = self.pair.target.session(kit.capacity, method.drafter.taps)
         session.vocab = self.pair.vocab
-        endless = copy(self.pair.target.tokenizer)  # else a text that ends at once gave first rounds alone
-        endless.stop_ids = frozenset()
         self._run = Decoding(method, session, endless, self.config, kit.streams).run()
         self._first = next(self._run)  # the prompt was read, by heads within it
 

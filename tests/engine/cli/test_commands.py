@@ -475,7 +475,7 @@ def test_a_file_stays_in_the_place_that_was_named(
     (tmp_path / "in" / "tree.json").symlink_to(kept)
     grow = ("tree", "grow", "--nodes", "3", "--depth", "2", "--out")
     assert "link out of its folder" in refused(capsys, *grow, str(tmp_path / "in" / "tree.json"))
-    for name in ("../tree", "in/tree", "/tmp/tree", "..", "a/../../b"):
+    for name in ("../tree", "in/tree", "/tree", "..", "a/../../b"):
         assert "without a folder" in refused(capsys, *grow, name)
     assert kept.read_text() == "{}"
 
