@@ -1,14 +1,16 @@
 """Which runs belong together: by task, by method with its knobs, and as pairs on one prompt. Plain data, no torch."""
 
+import operator
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from engine.analysis.labels import word
 from engine.errors import ConfigError
 from engine.trace.store import Trace
 
 Knobs = Mapping[str, Any]
+T = TypeVar("T")
 
 
 def task_of(trace: Trace) -> str:
@@ -88,13 +90,17 @@ def question(trace: Trace) -> tuple[Any, ...]:
     return (task_of(trace), head.prompt, head.sampling.get("temperature"), head.max_new_tokens)
 
 
-def by_prompt(runs: Sequence[Trace], rows: Sequence[tuple[float, ...]]) -> list[Any]:
-    """Rows of numbers, a run each, added up over the runs of a prompt: a row a prompt, in the order of the first."""
-    found: dict[tuple[Any, ...], tuple[float, ...]] = {}
-    for trace, row in zip(runs, rows, strict=True):
-        name = question(trace)
-        found[name] = tuple(map(sum, zip(found[name], row, strict=True))) if name in found else row
+def added(names: Iterable[Hashable], each: Iterable[T], add: Callable[[T, T], T] = operator.add) -> list[T]:
+    """What has one name added up, in the order of the first of each."""
+    found: dict[Hashable, T] = {}
+    for name, one in zip(names, each, strict=True):
+        found[name] = add(found[name], one) if name in found else one
     return list(found.values())
+
+
+def by_prompt(runs: Sequence[Trace], rows: Sequence[tuple[float, ...]]) -> list[Any]:
+    """Rows of numbers, a run each, added up over the runs of a prompt: a row a prompt."""
+    return added(map(question, runs), rows, lambda a, b: tuple(map(sum, zip(a, b, strict=True))))
 
 
 def counted(names: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

@@ -6,7 +6,7 @@ Draft tokens and rounds of one prompt resemble each other, so what is counted ov
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # scipy.stats has the same under better names and takes a second to import
 
+from engine.analysis.grouping import added
 from engine.trace.sums import Sums
 
 RESAMPLES = 2_000  # of a bootstrap
@@ -246,7 +247,7 @@ def of_sums(each: Sequence[Sums], prompts: Sequence[Hashable]) -> dict[str, Inte
     `ratio_interval` (prompts drawn again), acceptance rates by `clustered_share`; `tokens_per_s` is the mean of the
     prompts' speeds (t).
     """
-    total, own = sum(each, Sums()), list(by_prompt(each, prompts))
+    total, own = sum(each, Sums()), added(prompts, each)
     speeds = [speed for speed in (one.tokens_per_s for one in own) if speed is not None]
     tested = [(one.accepted, one.accepted + one.rejected) for one in own if one.rejected is not None]
     called = [(one.tokens, one.rounds) for one in own]
@@ -256,11 +257,3 @@ def of_sums(each: Sequence[Sums], prompts: Sequence[Hashable]) -> dict[str, Inte
         "accept_rate_tested": None if total.rejected is None else clustered_share(tested),
         "tokens_per_s": mean_interval(speeds),
     }
-
-
-def by_prompt(each: Sequence[Sums], prompts: Sequence[Hashable]) -> Iterator[Sums]:
-    """Sums of the runs of a prompt together, in the order of their first."""
-    found: dict[Hashable, Sums] = {}
-    for sums, prompt in zip(each, prompts, strict=True):
-        found[prompt] = found.get(prompt, Sums()) + sums
-    yield from found.values()

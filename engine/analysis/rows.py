@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from engine.analysis.grouping import counted, question, task_of
-from engine.analysis.intervals import Interval, as_json, by_prompt, mean_interval, of_sums, speedup_interval
+from engine.analysis.grouping import added, counted, question, task_of
+from engine.analysis.intervals import Interval, as_json, mean_interval, of_sums, speedup_interval
 from engine.analysis.quality import Name, Response, Responses, measures, response
 from engine.errors import shown
 from engine.files.documents import fits
@@ -104,7 +104,7 @@ def _line(own: Sequence[Row], baseline: Sequence[Row] | None, is_plain: bool) ->
     if any(one.reward_calls for one in each):
         spread["reward_calls"] = _a_response(own, [one.reward_calls for one in each])
     if baseline and not is_plain:
-        pairs = zip(by_prompt(each, asked), by_prompt([row.sums for row in baseline], asked), strict=True)
+        pairs = zip(added(asked, each), added(asked, [row.sums for row in baseline]), strict=True)
         spread["speedup"] = speedup_interval([(a.tokens, a.ms, b.tokens, b.ms) for a, b in pairs])
     found["intervals"] = {name: as_json(value) for name, value in spread.items()}
     found["prompts"] = len(own)

@@ -140,6 +140,6 @@ def test_every_promise_has_its_frame(visit_cases: Any) -> None:
     page = visit_cases("?trace=first_look&v=text")
     page.locator(".lane .k").first.wait_for()
     printed(page)
-    page.wait_for_timeout(500)  # colours of buttons change gradually
+    page.evaluate("() => Promise.all(document.getAnimations().map((one) => one.finished))")  # colours change gradually
     colours = page.locator(".lane .badge").evaluate_all("(all) => all.map((one) => getComputedStyle(one).borderColor)")
     assert len(colours) == 4 and "rgba(0, 0, 0, 0)" not in colours
