@@ -20,7 +20,7 @@ from engine.config import parse_method
 from engine.errors import ConfigError
 from engine.files.held import hold
 from engine.files.shards import MAIN, Shard, parts
-from engine.files.written import naming, write
+from engine.files.written import append, write
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.papers.entries import Item, Paper, Plan, label
@@ -96,8 +96,7 @@ class Store:
         """Keep a finished run."""
         task, prompt, repeat, method = name
         row = {"task": task, "prompt": prompt, "repeat": repeat, "method": method, "run": run}
-        with naming(self.path), self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        append(self.path, (json.dumps(row, ensure_ascii=False) + "\n").encode())
         self.rows[name] = run
 
 

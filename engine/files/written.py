@@ -110,6 +110,18 @@ def write_once(path: Path, data: bytes) -> None:
             os.close(folder)
 
 
+def append(path: Path, data: bytes) -> None:
+    """Put data at the end of a file. It is on the disk once this returns; cut off before, it is a torn end.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with naming(path), path.open("ab") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def beside(goal: Path) -> Path:
     """Where a file is written before it is put in place: a name that nobody else uses."""
     return goal.with_name(f"{goal.name}.{secrets.token_hex(4)}.part")

@@ -1,16 +1,15 @@
 """The mined file: a head line, then a JSON line per finished prompt, so that an interruption loses at most one."""
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from engine.errors import AssetError, ConfigError
 from engine.files.documents import fits
 from engine.files.shards import MAIN, Shard, parts
-from engine.files.written import naming, write
+from engine.files.written import append, write
 from engine.judge.events import Label, PromptFinished, to_json
 from engine.tasks.rows import cut_in_head, json_lines, mend
 
@@ -42,8 +41,7 @@ class MinedFile:
             self._same(self.path, old)
             mend(self.path)
         else:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._write(self.head, "w")
+            write(self.path, _line(self.head).encode())
         self.done = self._all().keys() | {prompt.prompt for prompt in prompts}
 
     def _all(self) -> dict[str, PromptFinished]:
@@ -79,14 +77,8 @@ class MinedFile:
 
     def add(self, prompt: PromptFinished) -> None:
         """Write a finished prompt, and make sure that it reaches the disk."""
-        self._write(to_json(prompt), "a")
+        append(self.path, _line(to_json(prompt)).encode())
         self.done.add(prompt.prompt)
-
-    def _write(self, line: dict[str, Any], mode: Literal["a", "w"]) -> None:
-        with naming(self.path), self.path.open(mode, encoding="utf-8") as file:
-            file.write(_line(line))
-            file.flush()
-            os.fsync(file.fileno())
 
 
 def _line(found: dict[str, Any]) -> str:

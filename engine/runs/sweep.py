@@ -7,7 +7,6 @@ what is there, its own and the others', and goes on. docs/design/0016-sweeps.md.
 """
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 from engine.errors import ConfigError, shown
 from engine.files.held import hold
 from engine.files.shards import Shard
-from engine.files.written import naming, writable, write_once
+from engine.files.written import append, writable, write_once
 from engine.tasks.rows import mend, placed_lines
 
 ABOUT = "sweep.json"
@@ -83,11 +82,7 @@ class Sweep(Kept):
 
     def keep(self, unit: int, found: Mapping[str, Any]) -> None:
         """Write what a unit gave (JSON types); once this returns, it is done."""
-        line = json.dumps({"unit": unit, **found}, ensure_ascii=False)
-        with naming(self._own), self._own.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append(self._own, (json.dumps({"unit": unit, **found}, ensure_ascii=False) + "\n").encode())
 
     def found(self) -> Iterator[dict[str, Any]]:
         """What all units gave that are done, in their order; each line is read when its turn comes, and let go.

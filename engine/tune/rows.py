@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.errors import ConfigError
 from engine.files.shards import MAIN, Shard, parts
-from engine.files.written import naming, write
+from engine.files.written import append, write
 from engine.tasks.marking import Marking
 from engine.tasks.problem import Problem
 from engine.tasks.rows import cut_in_head, json_lines, mend
@@ -79,8 +79,7 @@ class Rows:
 
     def add(self, rows: list[Row]) -> None:
         """Append rows that belong together, in one write."""
-        with naming(self.path), self.path.open("ab") as file:
-            file.write(_lines(rows))
+        append(self.path, _lines(rows))
         self.rows += rows
 
     def done(self, method: str, problem: str, n: int) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.files.written import write, write_once
+from engine.files.written import append, write, write_once
 
 
 class Full:
@@ -54,3 +54,18 @@ def test_what_is_written_once_stays_and_is_on_the_disk(
     assert flushed[0] == 4, "before it has its name"
     write_once(tmp_path / "a.json", b"another's")
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("a.json", b"mine")]
+
+
+def test_what_is_appended_is_on_the_disk_and_an_error_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed, flush, path = list[int](), os.fsync, tmp_path / "a.jsonl"
+    monkeypatch.setattr(os, "fsync", lambda file: flushed.append(os.fstat(file).st_size) or flush(file))
+    append(path, b"1\n")
+    append(path, b"22\n")
+    assert flushed == [2, 5] and path.read_bytes() == b"1\n22\n"
+    opened = Path.open
+    monkeypatch.setattr(Path, "open", lambda *given: Full(opened(*given)))
+    with pytest.raises(OSError) as told:
+        append(path, b"3\n")
+    assert told.value.filename == str(path)
