@@ -49,12 +49,17 @@ class Calibration:
         return sum(one.n * abs(one.share - one.said) for one in self.bins if one.n) / self.n if self.n else nan
 
 
-def trials(rounds: Iterable[Round]) -> Iterator[tuple[float, bool]]:
-    """Of rounds that were recorded in full the probability of each tested draft token, and whether it was accepted;
-    what nobody gave a probability is left out."""
+def placed_trials(rounds: Iterable[Round]) -> Iterator[tuple[float, bool, int]]:
+    """Of rounds that were recorded in full the probability of each tested draft token, whether it was accepted, and
+    its depth, from 1; what nobody gave a probability is left out."""
     for node in (node for event in rounds for node in event.nodes):
         if node.q is not None and node.state != "discarded":
-            yield node.q, node.state in ACCEPTED
+            yield node.q, node.state in ACCEPTED, node.depth
+
+
+def trials(rounds: Iterable[Round]) -> Iterator[tuple[float, bool]]:
+    """The same without the depth."""
+    return ((q, held) for q, held, _ in placed_trials(rounds))
 
 
 def calibration(given: Iterable[tuple[float, bool]]) -> Calibration:

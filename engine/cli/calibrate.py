@@ -101,9 +101,11 @@ def _forecast(args: argparse.Namespace) -> int:
     texts = (prompt.text for prompt in track(given, "prompts", quiet=args.json))
     found, drafter = measured(lab, card.name, texts, **decoding(args)), writes_as(DRAFTERS[card.drafter])
     if args.json:
-        print(json.dumps({"drafter": drafter, "held": found.held, "prompts": len(given)}))
+        print(json.dumps({"drafter": drafter, "held": found.held, "further": found.further, "prompts": len(given)}))
     else:
         print(f"[forecasts.{drafter}]\nheld = {json.dumps(found.held)}")
+        if found.further:
+            print(f"further = {json.dumps(found.further)}")
     return 0
 
 

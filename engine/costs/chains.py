@@ -6,7 +6,7 @@ from engine.costs.curve import Costs
 from engine.costs.pace import HELD, Pace, Share, Told, best_length
 from engine.forecast import EDGES, TRUST, Forecast, bin_of
 
-MOST_CHAIN = 48  # draft tokens that a choice never exceeds
+MOST_CHAIN = 64  # draft tokens that a choice never exceeds
 FIRST_LENGTH = 5  # of a chain about which nothing is known
 CHAIN_HELD = (
     0.9  # share taken to hold where the pace of chains begins: tokens of which a drafter is not sure are not among them
@@ -94,7 +94,7 @@ class ChainChoice:
     def more(self, drafted: int, share: float) -> bool:
         """Whether the next token, of which the drafter is so sure, joins the draft: its own time is spent."""
         self._asked = drafted + 1
-        prior = share**TRUST if self.forecast is None else self.forecast.chance(share)
+        prior = share**TRUST if self.forecast is None else self.forecast.chance(share, drafted)
         chance = self._bins[bin_of(share)].value(prior)
         self._least, following = self._worth(drafted, 0.0), self._reached * chance
         if drafted and following < self._least:

@@ -173,12 +173,18 @@ def _calibration(given: Any, path: Path) -> Calibration:
 
 
 def _forecast(given: Any, path: Path) -> Forecast:
-    if not fits(given, dict[str, Any]) or set(given) != {"held", "command"} or not fits(given["command"], str):
-        raise ConfigError(f"{path.name}: a drafter's forecast has held, and the command that measured it.")
-    held = given["held"]
-    if not fits(held, list[float]) or len(held) != len(MIDDLES) or not all(0 <= one <= 1 for one in held):
-        raise ConfigError(f"{path.name}: held has {len(MIDDLES)} shares, one for each bin of confidence.")
-    return Forecast(tuple(held), given["command"])
+    if not fits(given, dict[str, Any]) or set(given) - {"further"} != {"held", "command"}:
+        raise ConfigError(
+            f"{path.name}: a drafter's forecast has held, further where that was measured, and the command that "
+            "measured it."
+        )
+    for name, held in given.items():
+        if name == "command":
+            if not fits(held, str):
+                raise ConfigError(f"{path.name}: the command that measured a forecast is a text.")
+        elif not fits(held, list[float]) or len(held) != len(MIDDLES) or not all(0 <= one <= 1 for one in held):
+            raise ConfigError(f"{path.name}: {name} has {len(MIDDLES)} shares, one for each bin of confidence.")
+    return Forecast(tuple(given["held"]), given["command"], tuple(given.get("further", ())))
 
 
 def _lane(given: Mapping[str, Any], path: Path) -> Lane:

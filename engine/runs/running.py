@@ -297,6 +297,8 @@ def head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunStar
         spent["costs"] = costs_of(pair, card, config).to_json()
         if found := pair.forecast(card, config):
             spent["forecast"] = found.bins()
+            if found.further:
+                spent["forecast_further"] = found.further_bins()
     piece = pair.target.tokenizer.piece
     return RunStarted(
         id=uuid.uuid4().hex,

@@ -366,7 +366,14 @@ HEAD_EXTRAS = (
         _text, "task", "case", "process", "command", "answer", "key", "name", "category", "adapted", "served", "untold"
     )
     | _each(_few, "trajectory", "trajectories", "repeat", "repeats", "forced", "row", "batch")
-    | {"earlier": _texts, "chat": _flag, "right": _flag, "costs": _costs, "forecast": _forecast}
+    | {
+        "earlier": _texts,
+        "chat": _flag,
+        "right": _flag,
+        "costs": _costs,
+        "forecast": _forecast,
+        "forecast_further": _forecast,
+    }
 )
 EXTRAS = (
     _each(

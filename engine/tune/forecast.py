@@ -3,14 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
-from engine.analysis.calibration import trials
+from engine.analysis.calibration import placed_trials
 from engine.config import Card
+from engine.costs.chains import MOST_CHAIN
 from engine.errors import ConfigError
 from engine.forecast import Forecast, forecast
 from engine.lab import Lab
 from engine.methods import get_card
-
-LENGTH = 16  # tokens of a measured draft
 
 
 def measured(lab: Lab, method: str, prompts: Iterable[str], **decoding: Any) -> Forecast:
@@ -20,10 +19,10 @@ def measured(lab: Lab, method: str, prompts: Iterable[str], **decoding: Any) -> 
         ConfigError: another method, or a drafter that gives no probabilities.
     """
     card = can_forecast(get_card(method))
-    found: list[tuple[float, bool]] = []
+    found: list[tuple[float, bool, int]] = []
     for prompt in prompts:
-        trace = lab.run(card, prompt, record="full", gamma=LENGTH, **decoding)
-        found += trials(trace.rounds)
+        trace = lab.run(card, prompt, record="full", gamma=MOST_CHAIN, **decoding)
+        found += ((sure, held, place - 1) for sure, held, place in placed_trials(trace.rounds))
     if not found:
         raise ConfigError(f"{card.title}'s drafter gives no probabilities, or there was nothing to draft.")
     return forecast(found)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.analysis.calibration import trials
+from engine.analysis.calibration import placed_trials
 from engine.cli import main
 from engine.costs import Costs, Curve
-from engine.costs.chains import ChainChoice
+from engine.costs.chains import MOST_CHAIN, ChainChoice
 from engine.errors import ConfigError, TraceError
 from engine.files.presets import get_preset, list_presets, read_preset
-from engine.forecast import EDGES, MIDDLES, TRUST, Forecast, bin_of, forecast
+from engine.forecast import ALIKE, EDGES, MIDDLES, NEAR, TRUST, Forecast, bin_of, forecast
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.runs import costs as measuring
@@ -46,10 +46,26 @@ def test_bins_hold_their_lower_edge_and_middles_lie_within() -> None:
 
 
 def test_a_share_is_counted_beside_one_test_that_came_out_as_trusted() -> None:
-    found = forecast([(0.3, False), (0.4, False), (0.4, True), (0.9999, True)])
+    found = forecast([(0.3, False, 0), (0.4, False, 1), (0.4, True, 2), (0.9999, True, NEAR - 1)])
     assert found.chance(0.26) == pytest.approx((1 + MIDDLES[2] ** TRUST) / 4, abs=1e-3)
     assert found.chance(1.0) == pytest.approx(1.0, abs=1e-3)
     assert found.chance(0.05) == pytest.approx(MIDDLES[0] ** TRUST, abs=1e-3)  # nothing was tested there
+
+
+def test_tokens_behind_the_first_of_a_draft_have_shares_of_their_own_that_begin_with_the_whole_one() -> None:
+    known = [(0.3, False, 0)] * 6 + [(0.3, True, NEAR - 1)] * 2 + [(0.3, True, NEAR)] * 8
+    found, whole = forecast(known), (10 + MIDDLES[2] ** TRUST) / 17
+    assert found.chance(0.3, 0) == found.chance(0.3, NEAR - 1) == pytest.approx((2 + ALIKE * whole) / 12, abs=1e-3)
+    assert found.chance(0.3, NEAR) == found.chance(0.3, 99) == pytest.approx((8 + ALIKE * whole) / 12, abs=1e-3)
+    assert found.chance(0.6, 0) == found.chance(0.6, NEAR) == pytest.approx(MIDDLES[3] ** TRUST, abs=1e-3)
+    assert [held for _, held in found.further_bins()] == list(found.further) != [held for _, held in found.bins()]
+    near = forecast(known[:8])  # no draft was tested any further
+    assert near.further == () == tuple(near.further_bins()) and near.chance(0.3, NEAR) == near.chance(0.3)
+
+
+def test_a_draft_ends_where_the_forecast_of_its_place_says_so() -> None:
+    near, far = Forecast(ALWAYS.held, further=NEVER.held), Forecast(NEVER.held, further=ALWAYS.held)
+    assert length(ChainChoice(CHEAP, near)) == NEAR and length(ChainChoice(CHEAP, far)) == 1
 
 
 def length(choice: ChainChoice) -> int:
@@ -123,21 +139,35 @@ def test_a_recorded_forecast_holds_shares(cheap: None, tmp_path: Path) -> None:
     trace.save(tmp_path / "run.jsonl")
     loaded = Trace.load(tmp_path / "run.jsonl").head.extras["forecast"]
     assert [(low, held) for low, held in loaded] == NEVER.bins()
+    assert "forecast_further" not in Trace.load(tmp_path / "run.jsonl").head.extras
     text = (tmp_path / "run.jsonl").read_text()
     assert '"forecast":[[0.0,0.01],[0.1,0.01]' in text
     for wrong in ("[[0.0,1.01],[0.1,0.01]", "[[0.2,0.01],[0.1,0.01]", "[[0.1,0.01],[0.1,0.01]", "[0.01,[0.1,0.01]"):
         (tmp_path / "run.jsonl").write_text(text.replace("[[0.0,0.01],[0.1,0.01]", wrong))
         with pytest.raises(TraceError, match="forecast"):
             Trace.load(tmp_path / "run.jsonl")
+    both = Forecast(ALWAYS.held, further=NEVER.held)
+    trace = with_forecast(both).run("sd", "abcab", max_new_tokens=8, gamma="auto")
+    trace.save(tmp_path / "run.jsonl")
+    assert [tuple(one) for one in Trace.load(tmp_path / "run.jsonl").head.extras["forecast_further"]] == NEVER.bins()
+    text = (tmp_path / "run.jsonl").read_text()
+    (tmp_path / "run.jsonl").write_text(
+        text.replace('"forecast_further":[[0.0,0.01]', '"forecast_further":[[0.0,1.01]')
+    )
+    with pytest.raises(TraceError, match="forecast_further"):
+        Trace.load(tmp_path / "run.jsonl")
 
 
 def test_what_is_counted_is_every_tested_token_and_no_other() -> None:
     lab = toy_lab()
     trace = lab.run("sd", "abcab", record="full", max_new_tokens=24, gamma=16)
-    found = list(trials(trace.rounds))
+    found = list(placed_trials(trace.rounds))
     assert len(found) == sum(min(event.accepted + 1, event.drafted) for event in trace.rounds)
-    assert sum(held for _, held in found) == sum(event.accepted for event in trace.rounds)
-    assert measured(lab, "sd", ["abcab"], max_new_tokens=24) == forecast(found)
+    assert sum(held for _, held, _ in found) == sum(event.accepted for event in trace.rounds)
+    trace = lab.run("sd", "abcab", record="full", max_new_tokens=60, gamma=MOST_CHAIN)
+    known = [(sure, held, depth - 1) for sure, held, depth in placed_trials(trace.rounds)]
+    assert measured(lab, "sd", ["abcab"], max_new_tokens=60) == forecast(known)
+    assert [before for *_, before in known][:3] == [0, 1, 0], "the second token of the first draft did not hold"
 
 
 def test_a_method_without_a_lossless_chain_or_without_probabilities_is_refused() -> None:
@@ -197,9 +227,12 @@ def test_a_forecast_of_no_drafter_is_refused_by_name(monkeypatch: pytest.MonkeyP
     ("given", "said"),
     [
         ("forecasts = 3", "forecasts is a table"),
-        ("[forecasts.model]\nheld = [0.5]", "has held, and the command"),
+        ("[forecasts.model]\nheld = [0.5]", "has held, further where"),
         ('[forecasts.model]\nheld = [0.5]\ncommand = "c"', "held has 9 shares"),
         (f'[forecasts.model]\nheld = {[1.5] * 9}\ncommand = "c"', "held has 9 shares"),
+        (f'[forecasts.model]\nheld = {[0.5] * 9}\nfurther = [0.5]\ncommand = "c"', "further has 9 shares"),
+        (f"[forecasts.model]\nheld = {[0.5] * 9}\ncommand = 3", "command that measured a forecast is a text"),
+        (f'[forecasts.model]\nheld = {[0.5] * 9}\nfar = 1\ncommand = "c"', "has held, further where"),
     ],
 )
 def test_a_damaged_forecast_is_refused(tmp_path: Path, given: str, said: str) -> None:
@@ -212,11 +245,14 @@ def test_a_damaged_forecast_is_refused(tmp_path: Path, given: str, said: str) ->
 def test_the_command_prints_a_preset_s_entry(capsys: pytest.CaptureFixture[str]) -> None:
     short = ["--task", "sentences,functions", "--items", "2", "--max-new-tokens", "24"]
     assert main(["calibrate", "--forecast", "sd", "--preset", "tiny", *short]) == 0
-    entry, held = capsys.readouterr().out.strip().splitlines()
+    entry, held = capsys.readouterr().out.strip().splitlines()  # so short a text has no draft that goes any further
     assert entry == "[forecasts.model]" and held.startswith("held = [")
     assert main(["calibrate", "--forecast", "sd", "--preset", "tiny", *short, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["prompts"] == 4 and f"held = {json.dumps(told['held'])}" == held
+    longer = ["--task", "functions", "--items", "1", "--max-new-tokens", "40"]
+    assert main(["calibrate", "--forecast", "mtp", "--preset", "tiny", *longer]) == 0
+    assert "\nfurther = [" in capsys.readouterr().out
     assert main(["calibrate", "--forecast", "eagle3", *short]) == 2
     assert "eagle3 is none" in capsys.readouterr().err
     assert main(["calibrate", "--forecast", "sd", *short, "--temperature", "0.7"]) == 2
@@ -236,3 +272,4 @@ def test_the_named_command_gives_the_forecast(preset: str, drafter: str, capsys:
     assert main([*words[3:], "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["drafter"] == drafter and told["held"] == pytest.approx(list(found.held), abs=0.02)
+    assert told["further"] == pytest.approx(list(found.further), abs=0.02)

@@ -231,6 +231,8 @@ export interface HeadExtras {
   readonly costs?: CostsRecord;
   /** and how often a draft token holds by the drafter's probability, from there on */
   readonly forecast?: readonly (readonly [number, number])[];
+  /** the same of tokens behind the first 16 of a draft */
+  readonly forecast_further?: readonly (readonly [number, number])[];
 }
 
 /** A draft token. Entropies in nats over the full vocabulary at temperature 1. */
