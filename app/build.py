@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,13 @@ from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.routes import catalogue_json, open_traces
 from app.service import Service, by_address
-from app.turnstile import MOST_WAITING
+from app.turnstile import MOST_PLACES
 from app.validate import Asked, checked
 from app.wire.catalogue import Catalogue
 from app.wire.runs import RunMessage
 from engine.errors import ConfigError, LabError, shown, unknown
 
-AT_ONCE = MOST_WAITING + 8  # calls that Gradio starts: one runs, the turnstile lets others wait, and refuses the rest
+AT_ONCE = MOST_PLACES + 8  # calls that Gradio starts: one runs, the turnstile lets others wait, and refuses the rest
 COPY = Path(__file__).parent / "copy"
 ON_LOAD = "window.draftscope.attach(props, trigger, server, watch); void ['run', 'halt'];"  # events must be named here
 PAGE_ON_LOAD = "window.draftscope.mount(element);"
@@ -115,8 +114,8 @@ class Handlers:
         lanes = [{"method": name, "knobs": knobs.get(name, {}) if isinstance(name, str) else {}} for name in methods]
         own = {name: value for name, value in values.items() if name not in ("self", "methods", "knobs", "request")}
         given = {**own, "stop": own["stop"] or [], "lanes": lanes, "id": requests.fresh_id()}
-        found = requests.build(given, self.service.cards, self.service.models, self.service.limits)
-        return replace(found, visitor=by_address(values["request"] and values["request"].client))
+        address = by_address(values["request"] and values["request"].client)
+        return requests.build(given, self.service.cards, self.service.models, self.service.limits, address)
 
     def methods(self, models: str = "") -> list[dict[str, Any]]:
         """All method cards with their knobs."""

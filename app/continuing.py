@@ -42,7 +42,7 @@ def routes(service: Service, sentence: Sentence | None) -> list[BaseRoute]:
 
 
 def parse(service: Service, given: object, address: str = "") -> requests.Request:
-    """The request in plain values; `address` is the visitor where it names none.
+    """The request in plain values; `address` is where it comes from.
 
     Raises:
         ConfigError: something is missing, unknown or out of range; or several methods.
@@ -59,11 +59,11 @@ def parse(service: Service, given: object, address: str = "") -> requests.Reques
 def lines(service: Service, sentence: Sentence | None, ask: requests.Request) -> Lines:
     """The messages of a run, as `app.wire.runs.ContinueMessage`: the lane, then its events as they come."""
     yield {"kind": "queued"}
-    for _ in service.comes(ask.models):
-        yield {"kind": "queued"}
-    lab = service.lab(ask.models)
     narrator = Narrator(sentence)
     with service.line(ask.visitor) as ticket:
+        for _ in service.comes(ask.models):
+            yield {"kind": "queued"}
+        lab = service.lab(ask.models)
         for spot in ticket.waits():
             yield {"kind": "queued", "line": spot}
         yield {"kind": "begin", "card": ask.lanes[0].card.to_json()}

@@ -19,6 +19,7 @@ from app.answers import Json, refused
 from app.endpoint import ZIPPED, answered, streamed
 from app.miningjob import SEEDS, Job, parse, problems
 from app.ndjson import Lines
+from app.rounds import NOBODY, Visitor
 from app.service import Service
 from app.validate import parsed
 from engine.errors import ConfigError, unknown
@@ -126,10 +127,11 @@ class Ready:
     job: Job
     problems: Sequence[Problem]
     path: Path
+    visitor: Visitor = NOBODY
 
 
-def prepared(service: Service, folder: Folder, given: object, _address: str = "") -> Ready:
-    """What a page asks to be mined, with room for it.
+def prepared(service: Service, folder: Folder, given: object, address: str = "") -> Ready:
+    """What a page asks to be mined, with room for it; `address` is where it comes from.
 
     Raises:
         ConfigError: something is wrong with the request, the device is only lent, or the file is full.
@@ -147,7 +149,7 @@ def prepared(service: Service, folder: Folder, given: object, _address: str = ""
         )
     if not path.exists():
         folder.make_room()
-    return Ready(job, found, path)
+    return Ready(job, found, path, Visitor(address, job.key))
 
 
 def events(service: Service, folder: Folder, ready: Ready) -> Lines:
@@ -159,21 +161,22 @@ def events(service: Service, folder: Folder, ready: Ready) -> Lines:
     yield {"kind": "queued"}
     split = "train" if job.source == "train" else "heldout"
     seed = SEEDS[job.source]
-    for _ in service.comes(job.models):
-        yield {"kind": "queued"}
-    lab = service.lab(job.models)
-    mining = lab.mine(job.task, ready.problems, path, naive=job.naive, problem_seed=seed, split=split)
-    with naming(path), folder.at_work(path), contextlib.closing(mining), service.line(job.key) as ticket:
-        while True:
-            for spot in ticket.waits():
-                yield {"kind": "queued", "line": spot}
-            for event in mining:
-                yield to_json(event)
-                if isinstance(event, Progress):
-                    break
-            else:
-                return
-            ticket.again()
+    with naming(path), folder.at_work(path), service.line(ready.visitor) as ticket:
+        for _ in service.comes(job.models):
+            yield {"kind": "queued"}
+        lab = service.lab(job.models)
+        mining = lab.mine(job.task, ready.problems, path, naive=job.naive, problem_seed=seed, split=split)
+        with contextlib.closing(mining):
+            while True:
+                for spot in ticket.waits():
+                    yield {"kind": "queued", "line": spot}
+                for event in mining:
+                    yield to_json(event)
+                    if isinstance(event, Progress):
+                        break
+                else:
+                    return
+                ticket.again()
 
 
 def kept(service: Service, folder: Folder, data: bytes) -> Response:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
+from app.rounds import NOBODY, Visitor
 from app.turns import LabLike
 from engine.runs.findings import Preflight
 
@@ -14,7 +15,7 @@ class Pair:
 
     target: str
     draft: str
-    visitor: str = ""
+    visitor: Visitor = NOBODY
     languages: str = ""  # "SOURCE:TARGET" of models of several
 
     @property

@@ -18,6 +18,7 @@ from app.ending import ENDING
 from app.endpoint import answered, streamed
 from app.ndjson import Lines
 from app.opener import Opener, Pair
+from app.rounds import Visitor
 from app.service import Service
 from app.validate import Asked, MaybeKey, checked, parsed
 from app.wire.catalogue import BeingLoaded
@@ -58,7 +59,7 @@ def preflown(service: Service, data: bytes) -> Response:
 
 
 def parse(service: Service, given: object, address: str = "") -> tuple[Pair, Opener]:
-    """The pair in plain values, where this server loads any; `address` is the visitor where it names none.
+    """The pair in plain values, where this server loads any; `address` is where they come from.
 
     Raises:
         ConfigError: it does not, or something is missing or no name.
@@ -66,7 +67,7 @@ def parse(service: Service, given: object, address: str = "") -> tuple[Pair, Ope
     if service.opener is None:
         raise ConfigError(service.closed)
     asked = checked(AskedPair, given)
-    pair = Pair(place(asked.target), place(asked.draft), asked.visitor or address, place(asked.languages))
+    pair = Pair(place(asked.target), place(asked.draft), Visitor(address, asked.visitor), place(asked.languages))
     if not pair.target:
         raise ConfigError("target must be a folder of the server or a hub id, not empty.")
     return pair, service.opener

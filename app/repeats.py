@@ -46,7 +46,7 @@ def routes(service: Service) -> list[BaseRoute]:
 
 
 def parse(service: Service, given: object, address: str = "") -> Job:
-    """The job in plain values; `address` is the visitor where it names none.
+    """The job in plain values; `address` is where it comes from.
 
     Raises:
         ConfigError: something is missing, unknown or out of range.
@@ -59,10 +59,10 @@ def lines(service: Service, job: Job) -> Lines:
     """The messages, as `app.wire.runs.RepeatMessage`. After each repetition the device is given back for others."""
     lanes: dict[str, list[Trace]] = {lane.key: [] for lane in job.ask.lanes}
     yield {"kind": "queued", "n": job.n}
-    for _ in service.comes(job.ask.models):
-        yield {"kind": "queued", "n": job.n}
-    lab = service.lab(job.ask.models)
     with service.line(job.ask.visitor) as ticket:
+        for _ in service.comes(job.ask.models):
+            yield {"kind": "queued", "n": job.n}
+        lab = service.lab(job.ask.models)
         for index in range(job.n):
             if index:
                 ticket.again()

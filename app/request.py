@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from app.knobs import find
+from app.rounds import NOBODY, Visitor
 from app.state import Limits
 from app.validate import Asked, MaybeKey, checked, parsed, within
 from engine.config import MAX_TEMPERATURE, MOST_TOP_K, TEMPERATURES, TOP_KS, Card, KnobValue, Sampling
@@ -76,7 +77,7 @@ class Request:
     stop: tuple[str, ...] = ()
     task: str = ""  # family of the prompt, where it is a problem of one
     answer: str = ""  # its reference answer
-    visitor: str = ""  # who asks: all tabs of a browser are one (`app.turnstile`)
+    visitor: Visitor = NOBODY  # who asks (`app.turnstile`)
     record: Literal["full", "light"] = "full"  # of the traces; no page asks for it
     prompt_ids: tuple[int, ...] = ()  # the prompt as tokens, in place of its text
     forced: tuple[int, ...] = ()  # tokens that the response begins with, whatever the target would have written
@@ -107,7 +108,7 @@ class Request:
 
 
 def parse(text: str, cards: Sequence[Card], models: Sequence[str], limits: Limits, address: str = "") -> Request:
-    """The request in a page's JSON message. `address` is the visitor where it names none.
+    """The request in a page's JSON message. `address` is where it comes from.
 
     Raises:
         ConfigError: something is missing, unknown or out of range; the message says what and what would do.
@@ -153,7 +154,7 @@ def resolved(
         stop=tuple(asked.stop),
         task=asked.task,
         answer=asked.answer,
-        visitor=asked.visitor or address,
+        visitor=Visitor(address, asked.visitor),
     )
 
 

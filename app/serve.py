@@ -18,7 +18,7 @@ from app.recorded import Sentence
 from app.routes import app_kwargs
 from app.service import Service
 from app.theme import head, theme
-from app.turnstile import MOST_WAITING
+from app.turnstile import MOST_PLACES
 
 SESSIONS = 4  # whose last output Gradio keeps, though nothing of the page or the API reads it: a trace has megabytes
 
@@ -55,7 +55,7 @@ def launch(
         show_error=True,
         app_kwargs=served,
         state_session_capacity=SESSIONS,
-        max_threads=2 * MOST_WAITING,  # those that wait for the device hold one each
+        max_threads=2 * MOST_PLACES,  # those that wait for the device hold one each
         **more,
     )
     return demo

@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from itertools import chain
 from typing import Any
@@ -15,9 +15,10 @@ from app.labs import Labs
 from app.opener import Opener
 from app.recorded import Narrator, Sentence, thresholds
 from app.request import Request
+from app.rounds import Visitor, address_of
 from app.state import Events, Limits, RunLog, RunStore
 from app.turns import LabLike, Tail, Turns, ended, in_turns
-from app.turnstile import MOST_PROGRAMS, MOST_TABS, Ticket, Turnstile
+from app.turnstile import Ticket, Turnstile
 from app.wire.runs import RunMessage, StartedLane
 from engine.analysis.compared import compared
 from engine.config import Card
@@ -27,7 +28,6 @@ from engine.trace.events import RunStarted
 from engine.trace.store import Trace
 
 LOG = logging.getLogger(__name__)
-ADDRESS = "address "  # how the name of a visitor begins that is known by no more
 CLOSED = (
     "This server loads no models but its own. Start Draftscope on a machine of yours, without --public, to load others."
 )
@@ -114,19 +114,14 @@ class Service:
         """Whether runs of these models are computed elsewhere, on a device lent for seconds; never those on the CPU."""
         return self._turns is not None and self.lab(models).device != "cpu"
 
-    @contextmanager
-    def line(self, visitor: str) -> Iterator[Ticket]:
-        """Wait in line for the device: runs, trajectories and mining wait for each other (`app.turnstile`).
-
-        A visitor is a browser, by the key that its tabs share, or all programs of an address; neither fills the line.
+    def line(self, visitor: Visitor) -> AbstractContextManager[Ticket]:
+        """A place for as long as a call waits for its models and then for the device, which runs, trajectories and
+        mining share (`app.turnstile`).
 
         Raises:
             ConfigError: too many wait already.
         """
-        program = visitor.startswith(ADDRESS)
-        share = (MOST_PROGRAMS, "of other programs at your address") if program else (MOST_TABS, "in other tabs")
-        with self._device.ticket(visitor, *share) as ticket:
-            yield ticket
+        return self._device.ticket(visitor)
 
     def warm(self, after: float = 4.0) -> None:
         """Load the first models in the background, once, some seconds from now: when the first page stands."""
@@ -168,24 +163,25 @@ class Service:
         log = self.runs.open(request.run, keeps)
         yield {"id": request.run, "seq": 0, "phase": "queued" if self._labs.there(request.models) else "loading"}
         try:
-            for _ in self.comes(request.models):
-                if log.stopped.is_set():
-                    break
-                yield {"id": request.run, "seq": 0, "phase": "loading"}
-            else:
-                yield from self._wait(self.lab(request.models), request, log)
+            with self.line(request.visitor) as ticket:
+                for _ in self.comes(request.models):
+                    if log.stopped.is_set():
+                        break
+                    yield {"id": request.run, "seq": 0, "phase": "loading"}
+                else:
+                    yield from self._wait(ticket, request, log)
             yield {"id": request.run, "seq": log.count, "done": True, "compared": log.compared}
         finally:
             self.runs.close(request.run)
 
-    def _wait(self, lab: LabLike, request: Request, log: RunLog) -> Iterator[RunMessage]:
-        with self.line(request.visitor) as ticket:
-            for spot in ticket.waits():
-                if log.stopped.is_set():
-                    break
-                yield {"id": request.run, "seq": 0, "phase": "queued", "line": spot}
-            else:
-                yield from self._run(lab, request, log)
+    def _wait(self, ticket: Ticket, request: Request, log: RunLog) -> Iterator[RunMessage]:
+        lab = self.lab(request.models)
+        for spot in ticket.waits():
+            if log.stopped.is_set():
+                break
+            yield {"id": request.run, "seq": 0, "phase": "queued", "line": spot}
+        else:
+            yield from self._run(lab, request, log)
 
     def turns(self, lab: LabLike, request: Request) -> Turns:
         """The comparison's events, computed here or on a device lent for seconds. Hold the `line` meanwhile."""
@@ -248,8 +244,8 @@ class Service:
 
 
 def by_address(client: Any) -> str:
-    """The visitor that all are who give no key, by the client of their request (None where there is none)."""
-    return ADDRESS + (client.host if client else "unknown")
+    """The address that a request counts for, by its client (None where there is none)."""
+    return address_of(client.host) if client else ""
 
 
 def sent(request: Request, log: RunLog, events: Events) -> RunMessage:

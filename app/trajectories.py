@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from app.endpoint import ZIPPED, streamed
 from app.figures import trajectories as figures
 from app.ndjson import Lines
 from app.service import Service
+from app.turns import LabLike
 from app.validate import checked
 from engine.analysis.sheet import Sheet, by_turns
 from engine.config import MAX_TEMPERATURE, TEMPERATURES, TRAJECTORY_TEMPERATURE
@@ -25,7 +27,7 @@ from engine.errors import ConfigError
 from engine.files.places import PRESETS, ROOT
 from engine.files.presets import list_presets
 from engine.tasks import Problem, get_task, load_problems
-from engine.trace.events import RunEnded, RunStarted
+from engine.trace.events import Event, RunEnded, RunStarted
 
 EXAMPLES = PRESETS / "trajectories"  # written by `python -m engine trajectories show`
 RESULTS = ROOT / "docs" / "results" / "trajectories.json"  # written by `python -m engine trajectories results`
@@ -124,7 +126,7 @@ def known(prompt: str) -> Problem | None:
 
 
 def parse(service: Service, given: object, address: str = "") -> Job:
-    """The job in plain values; `address` is the visitor where it names none.
+    """The job in plain values; `address` is where it comes from.
 
     Raises:
         ConfigError: something is missing, unknown or out of range.
@@ -142,31 +144,35 @@ def lines(service: Service, job: Job) -> Lines:
         raise ConfigError(
             "Trajectories need the device for minutes, and here it is only lent for seconds. Run the page yourself."
         )
-    for _ in service.comes(ask.models):
-        yield {"kind": "queued"}
-    lab = service.lab(ask.models)
     sheets = {lane.key: Sheet(task, problem) for lane in ask.lanes}
-    yield {"kind": "begin", **_head(job, problem)}
-    streams = {}
-    for lane in ask.lanes:
-        settings = {name: value for name, value in ask.arguments(lane).items() if name not in ("prompt", "record")}
-        streams[lane.key] = lab.stream_trajectories(lane.card.name, ask.prompt, job.n, **settings)
-    with contextlib.closing(by_turns(streams)) as turns, service.line(ask.visitor) as ticket:
-        while True:
-            for spot in ticket.waits():
-                yield {"kind": "queued", "line": spot}
-            for key, event in turns:
-                added = sheets[key].see(event)
-                kind = "start" if isinstance(event, RunStarted) else "row" if isinstance(event, RunEnded) else "round"
-                yield {"kind": kind, "key": key, **added}
-                if kind == "row":
-                    told = [(lane.card.title, sheets[lane.key].rows) for lane in ask.lanes]
-                    yield {"kind": "figure", "figure": figures.one_problem(told).to_plotly_json()}
+    with service.line(ask.visitor) as ticket:
+        for _ in service.comes(ask.models):
+            yield {"kind": "queued"}
+        yield {"kind": "begin", **_head(job, problem)}
+        with contextlib.closing(by_turns(_streams(service.lab(ask.models), job))) as turns:
+            while True:
+                for spot in ticket.waits():
+                    yield {"kind": "queued", "line": spot}
+                for key, event in turns:
+                    added = sheets[key].see(event)
+                    start, end = isinstance(event, RunStarted), isinstance(event, RunEnded)
+                    yield {"kind": "start" if start else "row" if end else "round", "key": key, **added}
+                    if end:
+                        told = [(lane.card.title, sheets[lane.key].rows) for lane in ask.lanes]
+                        yield {"kind": "figure", "figure": figures.one_problem(told).to_plotly_json()}
+                        break
+                else:
                     break
-            else:
-                break
-            ticket.again()
+                ticket.again()
     yield {"kind": "done"}
+
+
+def _streams(lab: LabLike, job: Job) -> dict[str, Iterator[Event]]:
+    streams = {}
+    for lane in job.ask.lanes:
+        settings = {name: value for name, value in job.ask.arguments(lane).items() if name not in ("prompt", "record")}
+        streams[lane.key] = lab.stream_trajectories(lane.card.name, job.ask.prompt, job.n, **settings)
+    return streams
 
 
 def _head(job: Job, problem: Problem | None) -> dict[str, Any]:

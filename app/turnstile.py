@@ -1,32 +1,40 @@
-"""One device, shared in turns by visitors: a unit of work each, in the order of asking. No gradio, no torch."""
+"""One device, shared in turns by visitors: a unit of work each, in rounds (`app.rounds`). No gradio, no torch."""
 
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from app.rounds import Rounds, Visitor
 from app.wire.runs import InLine
 from engine.errors import ConfigError
 
-MOST_WAITING = 48
-RESERVED = 16  # of these, for visitors who have nothing there yet
-MOST_TABS = 8  # that wait for one browser
-MOST_PROGRAMS = 16  # that wait for one address
+MOST_PLACES = 64
+SHARE = 3  # an address has up to so many times the places that it leaves free: alone three quarters of all
+MOST_TABS = 8  # places of one browser
+MOST_PROGRAMS = 16  # of all programs of one address
 TOLD_EVERY = 0.5  # seconds between two looks at one's place; whoever left is noticed as often
 NOTHING = 0.02  # seconds: who had the device for less found nothing left to do
 REMEMBERED = 8  # units whose times make the estimate
 
+OTHERS = "of other programs at your address"  # where more runs of a program may be
+
 
 class Ticket:
-    """A place in the line, from asking to leaving."""
+    """A place, from asking to leaving: first of one who may still wait for models, then in the line."""
 
-    def __init__(self, line: "Turnstile", visitor: str) -> None:
+    def __init__(self, line: "Turnstile", visitor: Visitor) -> None:
         """Asked for by a visitor."""
-        self._line, self.visitor = line, visitor
+        self._line, self.visitor, self.stands = line, visitor, False
+
+    def stand(self) -> None:
+        """Stand in line from now on, where it does not yet."""
+        self._line.stand(self)
 
     def waits(self) -> Iterator[InLine]:
-        """Where it stands, at once and every now and then, until its turn has come; nothing where it is free."""
+        """Stand in line: where, at once and every now and then, until its turn has come; nothing where it is free."""
+        self.stand()
         pause = 0.0
         while not self._line.comes(self, pause):
             yield self._line.spot(self)
@@ -41,51 +49,49 @@ class Turnstile:
     """Lets one through at a time.
 
     Long work waits in line for each of its units (a trajectory, a prompt that is mined), and visitors take turns
-    however many tickets each has, so nobody waits for more than one unit of each other visitor.
+    however many tickets each has, so nobody waits for more than one unit of each other visitor, and for few of each
+    other address.
     """
 
-    def __init__(
-        self,
-        most_waiting: int = MOST_WAITING,
-        clock: Callable[[], float] = time.monotonic,
-        reserved: int = RESERVED,
-    ) -> None:
-        """At most so many wait, the last `reserved` of them each the only one of its visitor."""
-        self._most, self._clock, self._reserved = most_waiting, clock, reserved
+    def __init__(self, most: int = MOST_PLACES, clock: Callable[[], float] = time.monotonic) -> None:
+        """So many places, besides that of the one who is through."""
+        self._most, self._clock = most, clock
         self._changed = threading.Condition()
-        self._waiting = OrderedDict[str, deque[Ticket]]()  # by visitor, those first whose turn is next
+        self._places = Counter[Visitor]()  # that are taken, that of the one who is through too
+        self._rounds = Rounds[Ticket]()
         self._through: Ticket | None = None
         self._began, self._times = 0.0, deque[float](maxlen=REMEMBERED)
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """How many places are taken by those who wait."""
         with self._changed:
-            return sum(map(len, self._waiting.values()))
+            return self._taken().total()
 
     @contextmanager
-    def ticket(self, visitor: str, most: int | None = None, where: str = "in other tabs") -> Iterator[Ticket]:
-        """Wait in line, at most `most` times at once; leaving gives back the place, or the device. `where` says
-        where the others may be.
+    def ticket(self, visitor: Visitor) -> Iterator[Ticket]:
+        """Take a place; leaving gives it back, or the device.
 
         Raises:
-            ConfigError: too many wait already.
+            ConfigError: too many are taken already, by all, by this address or by this visitor.
         """
         ticket = Ticket(self, visitor)
         with self._changed:
-            own = self._waiting.get(visitor, deque())
-            if most is not None and len(own) >= most:
-                raise ConfigError(f"{most} runs of yours are waiting already, perhaps {where}: that is the limit.")
-            there = own or (self._through is not None and self._through.visitor == visitor)
-            limit = self._most - self._reserved if there else self._most
-            if sum(map(len, self._waiting.values())) >= limit and self._through is not None:
-                raise ConfigError(f"{limit} runs are waiting already, which is the limit. Try again in a minute.")
-            self._waiting.setdefault(visitor, deque()).append(ticket)
-            self._call()
+            if refused := self._refusal(visitor):
+                raise ConfigError(refused)
+            self._places[visitor] += 1
         try:
             yield ticket
         finally:
             self._leave(ticket)
+
+    def stand(self, ticket: Ticket) -> None:
+        """See `Ticket.stand`."""
+        with self._changed:
+            if not ticket.stands:
+                ticket.stands = True
+                self._rounds.put(ticket.visitor, ticket)
+                self._call()
 
     def comes(self, ticket: Ticket, seconds: float) -> bool:
         """Whether its turn comes within so many seconds."""
@@ -96,54 +102,58 @@ class Turnstile:
         """See `Ticket.again`."""
         with self._changed:
             if self._through is ticket:
-                self._waiting.setdefault(ticket.visitor, deque()).append(ticket)
+                self._rounds.put(ticket.visitor, ticket)
                 self._free()
 
     def spot(self, ticket: Ticket) -> InLine:
         """Where a ticket stands, if each visitor before it takes one turn for each of its own."""
         with self._changed:
-            own = self._waiting.get(ticket.visitor, deque())
-            behind = own.index(ticket) if ticket in own else 0
-            place, before = 1 + behind, True
-            served = self._through and self._through.visitor  # goes to the end once it leaves
-            for visitor, tickets in sorted(self._waiting.items(), key=lambda pair: pair[0] == served):
-                if visitor == ticket.visitor:
-                    before = False
-                else:
-                    place += min(len(tickets), behind + before)
+            order = self._rounds.order(self._through.visitor if self._through else None)
+            place = 1 + (order.index(ticket) if ticket in order else 0)
             if not self._times:
                 return {"place": place, "seconds": None}
             unit = sum(self._times) / len(self._times)
             left = max(0.0, unit - (self._clock() - self._began))
             return {"place": place, "seconds": (place - 1) * unit + left}
 
+    def _taken(self) -> Counter[Visitor]:
+        return self._places - Counter([self._through.visitor] if self._through else [])
+
+    def _refusal(self, visitor: Visitor) -> str:
+        """Why a visitor can have no place, or none more; empty where there is one."""
+        taken = self._taken()
+        free, own = self._most - taken.total(), taken[visitor]
+        most, where = (MOST_TABS, "in other tabs") if visitor.key else (MOST_PROGRAMS, OTHERS)
+        if own >= most:
+            return f"{most} runs of yours are waiting already, perhaps {where}: that is the limit."
+        if free <= 0:
+            return f"{self._most} runs are waiting already, which is the limit. Try again in a minute."
+        there = sum(n for who, n in taken.items() if who.address == visitor.address)
+        room = -((there - SHARE * free) // (SHARE + 1))  # places that the address can still have, one after another
+        if own >= room and (own or room <= 0):
+            whose = f"{own} of them yours" if own else f"{free} places are kept for others"
+            return f"{there} runs of your address are waiting already, {whose}. Try again in a minute."
+        return ""
+
     def _call(self) -> None:
         """Let the next one through, if the device is free."""
-        if self._through is None and self._waiting:
-            visitor, tickets = next(iter(self._waiting.items()))
-            self._through, self._began = tickets.popleft(), self._clock()
-            if tickets:
-                self._waiting.move_to_end(visitor)
-            else:
-                del self._waiting[visitor]
+        if self._through is None and (ticket := self._rounds.next()):
+            self._through, self._began = ticket, self._clock()
             self._changed.notify_all()
 
     def _free(self) -> None:
         """Take the device from the one who has it, whose visitor has just had a turn."""
         assert self._through is not None
-        visitor = self._through.visitor
         if (spent := self._clock() - self._began) > NOTHING:
             self._times.append(spent)
+        self._rounds.had(self._through.visitor)
         self._through = None
-        if visitor in self._waiting:
-            self._waiting.move_to_end(visitor)
         self._call()
 
     def _leave(self, ticket: Ticket) -> None:
         with self._changed:
+            self._places -= Counter([ticket.visitor])  # and no entry where nothing is left
             if self._through is ticket:
                 self._free()
-            elif ticket in (own := self._waiting.get(ticket.visitor, deque())):
-                own.remove(ticket)
-                if not own:
-                    del self._waiting[ticket.visitor]
+            else:
+                self._rounds.drop(ticket.visitor, ticket)

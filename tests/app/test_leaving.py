@@ -13,6 +13,7 @@ import pytest
 
 from app import listened
 from app.presets import PresetCatalogue
+from app.rounds import Visitor
 from app.serve import launch
 from app.service import Service
 from tests.app.fakes import FakeLab, free_port, sentence
@@ -105,7 +106,7 @@ CALLS = {
 
 @contextmanager
 def held(service: Service) -> Iterator[None]:
-    with service.line("address test") as ticket:
+    with service.line(Visitor("somebody")) as ticket:
         assert list(ticket.waits()) == []
         yield
 
@@ -210,23 +211,22 @@ def test_programs_of_one_address_leave_room_for_others(base: str, service: Servi
         until(lambda: len(said) == 4)
         assert service._device.waiting == 16
         assert all("16 runs of yours are waiting already, perhaps of other programs" in text for text in said)
-        with service.line("c" * 32):
+        with service.line(Visitor("elsewhere")):
             assert service._device.waiting == 17
     assert len(said) == 20
 
 
 @pytest.mark.slow
-def test_a_full_line_refuses_in_words_and_takes_who_comes_anew(base: str, service: Service, lab: FakeLab) -> None:
+def test_an_address_with_many_keys_leaves_places_for_others(base: str, service: Service, lab: FakeLab) -> None:
     lab.pause = 0.0
 
     def key(number: int) -> Call:
-        return lines(
-            "/lab/repeat", prompt="Once", lanes=["chain"], n=2, max_new_tokens=5, visitor=f"{number // 8:032x}"
-        )
+        return lines("/lab/repeat", prompt="Once", lanes=["chain"], n=2, max_new_tokens=5, visitor=f"{number:032x}")
 
-    with crowd(service, base, 35, key) as said:  # of five browsers
+    with crowd(service, base, 51, key) as said:
         until(lambda: len(said) == 3)
-        assert service._device.waiting == 32 and all("32 runs are waiting already" in text for text in said)
-        with service.line("c" * 32):
-            assert service._device.waiting == 33
-    assert sum('"repeated"' in text for text in said) == 32
+        assert service._device.waiting == 48
+        assert all("48 runs of your address are waiting already, 16 places" in text for text in said)
+        with service.line(Visitor("elsewhere")):
+            assert service._device.waiting == 49
+    assert sum('"repeated"' in text for text in said) == 48

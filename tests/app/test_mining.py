@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from app import evaluations, mining
 from app.mining import Folder, Ready, events
 from app.miningjob import Job, problems
+from app.rounds import Visitor
 from app.service import Service
 from engine.errors import ConfigError
 from engine.judge.store import read_mined
@@ -121,7 +122,7 @@ def test_stopping_keeps_finished_prompts_and_frees_the_device(service: Service, 
         list(events(service, folder, Ready(one, problems(one), path)))
     stream.close()
     assert not lab.open_streams and not folder.busy and len(read_mined(path)[1]) == 2
-    with service.line("next") as ticket:
+    with service.line(Visitor("next")) as ticket:
         assert list(ticket.waits()) == []
 
 
@@ -132,7 +133,8 @@ def test_the_device_is_given_back_between_prompts(service: Service, folder: Fold
     with ExitStack() as stack:
         for event in events(service, folder, Ready(one, problems(one), folder.file(KEY, "y"))):
             if event["kind"] == "progress" and event["done"] == 1:
-                ticket = stack.enter_context(service.line("other"))
+                ticket = stack.enter_context(service.line(Visitor("other")))
+                ticket.stand()
             if event["kind"] == "queued" and "line" in event:
                 assert list(ticket.waits()) == [] and event["line"]["place"] == 1
                 stack.close()

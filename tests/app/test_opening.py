@@ -17,6 +17,7 @@ from app import request as requests
 from app.__main__ import assemble
 from app.flags import parser
 from app.opener import Opener, Pair
+from app.rounds import Visitor
 from app.routes import catalogue_json
 from app.service import Service
 from engine import progress
@@ -203,7 +204,7 @@ def test_runs_that_go_on_end_before_models_are_loaded(monkeypatch: pytest.Monkey
 
 @contextmanager
 def running(service: Service) -> Iterator[None]:
-    with service.line("somebody") as ticket:
+    with service.line(Visitor("somebody")) as ticket:
         for _ in ticket.waits():
             """The device is free at once."""
         yield

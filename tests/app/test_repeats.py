@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app import repeats
+from app.rounds import Visitor
 
 
 @pytest.fixture
@@ -71,7 +72,8 @@ def test_the_device_is_given_back_after_each_repetition(service):
     with ExitStack() as stack:
         for line in repeats.lines(service, repeats.parse(service, ask(n=4))):
             if line["kind"] == "running" and "running" not in kinds:
-                ticket = stack.enter_context(service.line("other"))
+                ticket = stack.enter_context(service.line(Visitor("other")))
+                ticket.stand()
             if line["kind"] == "queued" and "line" in line:
                 assert list(ticket.waits()) == [] and kinds.count("repeated") == 1
                 stack.close()
@@ -86,7 +88,7 @@ def test_leaving_ends_all_lanes_and_frees_the_engine(service, lab):
     assert lab.open_streams
     found.close()
     assert lab.open_streams == []
-    with service.line("next") as ticket:
+    with service.line(Visitor("next")) as ticket:
         assert list(ticket.waits()) == []
 
 

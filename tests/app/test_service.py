@@ -10,6 +10,7 @@ import pytest
 from app import request as requests
 from app.build import Handlers
 from app.request import Request
+from app.rounds import Visitor
 from app.service import Service
 from app.state import Events, RunStore
 from engine.errors import ConfigError
@@ -263,7 +264,7 @@ def test_a_run_that_waits_says_where_it_stands_and_may_be_stopped(service, lab):
     list(service.run(ask(service)))
     request = ask(service)
     run = service.run(request)
-    with service.line("other") as ticket:
+    with service.line(Visitor("other")) as ticket:
         assert list(ticket.waits()) == []
         assert next(run)["phase"] == "queued"
         told = next(run)
@@ -276,7 +277,7 @@ def test_a_run_that_waits_says_where_it_stands_and_may_be_stopped(service, lab):
 def test_lanes_are_named_once_the_run_begins(service):
     """Until then the page goes on showing what it shows."""
     run = service.run(ask(service))
-    with service.line("other") as ticket:
+    with service.line(Visitor("other")) as ticket:
         assert list(ticket.waits()) == []
         assert [set(next(run)) - {"id", "seq"} for _ in range(3)] == [{"phase"}, {"phase", "line"}, {"phase", "line"}]
     assert [lane["key"] for lane in next(message for message in run if "lanes" in message)["lanes"]]

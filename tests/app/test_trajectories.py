@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app import trajectories
+from app.rounds import Visitor
 from engine.errors import ConfigError
 from tests.app.fakes import FakeLab
 
@@ -113,7 +114,7 @@ def test_leaving_frees_the_engine_within_a_round(service, lab: FakeLab):
     assert lab.open_streams
     lines.close()
     assert lab.open_streams == []
-    with service.line("next") as ticket:
+    with service.line(Visitor("next")) as ticket:
         assert list(ticket.waits()) == []
 
 
@@ -123,7 +124,8 @@ def test_the_device_is_given_back_after_each_trajectory(service):
     with ExitStack() as stack:
         for line in trajectories.lines(service, trajectories.parse(service, ask(n=2))):
             if line["kind"] == "row" and kinds.count("row") == 0:
-                ticket = stack.enter_context(service.line("other"))
+                ticket = stack.enter_context(service.line(Visitor("other")))
+                ticket.stand()
             if line["kind"] == "queued" and "line" in line:
                 assert list(ticket.waits()) == [] and kinds.count("row") == 1
                 stack.close()

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from app.turnstile import Ticket, Turnstile
+from app.rounds import Visitor, address_of
+from app.turnstile import MOST_PLACES, Ticket, Turnstile
 from engine.errors import ConfigError
 
 
@@ -31,14 +32,25 @@ class Clock:
 class Line:
     """A turnstile whose tickets are held by hand; who is through is read, never waited for."""
 
-    def __init__(self, most: int = 32, reserved: int = 0) -> None:
+    def __init__(self, most: int = 32) -> None:
         self.clock = Clock()
-        self.gate = Turnstile(most, self.clock, reserved)
+        self.gate = Turnstile(most, self.clock)
         self.held: dict[str, tuple[object, Ticket]] = {}
 
-    def ask(self, name: str, visitor: str = "", most: int | None = None) -> None:
-        manager = self.gate.ticket(visitor or name, most)
+    def ask(self, name: str, address: str = "", key: str = "", stands: bool = True) -> None:
+        manager = self.gate.ticket(Visitor(address or name, key))
         self.held[name] = (manager, manager.__enter__())
+        if stands:
+            self.held[name][1].stand()
+
+    def filled(self, address: str, key: Callable[[int], str]) -> int:
+        """How many places an address gets that asks until it is refused, each time with the next key."""
+        for number in range(1000):
+            try:
+                self.ask(f"{address} {number}", address, key(number))
+            except ConfigError:
+                return number
+        raise AssertionError
 
     def leave(self, name: str) -> None:
         manager, _ = self.held.pop(name)
@@ -69,11 +81,11 @@ def test_turns_come_in_the_order_of_asking() -> None:
     gate, order, threads = Turnstile(), list[int](), list[threading.Thread]()
 
     def ask(number: int) -> None:
-        with gate.ticket(str(number)) as ticket:
+        with gate.ticket(Visitor(str(number))) as ticket:
             assert all(spot["place"] >= 1 for spot in ticket.waits())
             order.append(number)
 
-    with gate.ticket("me") as ticket:
+    with gate.ticket(Visitor("me")) as ticket:
         assert list(ticket.waits()) == []
         for number in range(12):
             threads.append(threading.Thread(target=ask, args=[number], daemon=True))
@@ -100,7 +112,7 @@ def test_places_come_true(seed: int) -> None:
     """Whoever waits comes in the order that the places say, however many tickets each visitor has."""
     rng, line = random.Random(seed), Line()
     for number in range(12):
-        line.ask(str(number), rng.choice("abcd"))
+        line.ask(str(number), rng.choice("ab"), rng.choice("uvwxyz"))
         if rng.random() < 0.3:
             line.leave(line.through[0])
     said = line.places()
@@ -142,23 +154,77 @@ def test_at_most_thirty_two_wait_and_few_of_one_browser() -> None:
     assert line.gate.waiting == 32
     tabs = Line()
     for number in range(9):
-        tabs.ask(str(number), "me", most=8)
-    with pytest.raises(ConfigError, match="8 runs of yours are waiting already"):
-        tabs.ask("tenth", "me", most=8)
+        tabs.ask(str(number), "me", "key")
+    with pytest.raises(ConfigError, match="8 runs of yours are waiting already, perhaps in other tabs"):
+        tabs.ask("tenth", "me", "key")
 
 
-def test_those_who_have_nothing_there_come_in_where_others_have_filled_the_line() -> None:
-    line = Line(most=6, reserved=2)
-    for number in range(5):
-        line.ask(f"{number}", "crowd")
-    with pytest.raises(ConfigError, match="4 runs are waiting already"):
-        line.ask("one more", "crowd")
+def test_made_up_keys_leave_places_for_other_addresses() -> None:
+    line = Line(MOST_PLACES)
+    assert line.filled("greedy", str) == 1 + 48, "three quarters, and one is through"
+    with pytest.raises(ConfigError, match=r"^48 runs of your address are waiting already, 16 places are kept for oth"):
+        line.ask("one more", "greedy", "new")
+    for number in range(12):
+        line.ask(f"visitor {number}")
+    line.ask("visitor 0 again", "visitor 0")
+    with pytest.raises(ConfigError, match=r"60 runs are waiting|48 runs of your address"):
+        line.ask("one more", "greedy", "new")
+
+
+def test_a_few_browsers_of_an_address_leave_places_for_its_others() -> None:
+    """Each has eight while there is much room, fewer towards the end, and whoever has none is the last to be refused."""
+    line = Line(MOST_PLACES)
+    line.ask("through", "other")
+    for browser in range(7):
+        for tab in range(8):
+            try:
+                line.ask(f"{browser} {tab}", "class", str(browser))
+            except ConfigError as refused:
+                assert "of them yours" in str(refused) and browser >= 5
+                break
+    line.ask("late", "class", "late")
+
+
+def test_turns_go_by_address_a_few_at_a_time() -> None:
+    """Forty keys of one address take four turns for one of a visitor who is alone."""
+    line = Line(MOST_PLACES)
+    line.ask("first")
+    for number in range(10):
+        line.ask(f"k{number}", "greedy", str(number))
+    line.ask("me")
+    line.ask("me too", "me")
+    assert line.places()["me"] == 5 and line.places()["me too"] == 10
+    order = line.order()
+    assert order.index("me") == 5 and order.index("me too") == 10
+    assert [name for name in order if name[0] == "k"] == [f"k{number}" for number in range(10)]
+
+
+def test_who_waits_for_models_has_a_place_but_no_turn() -> None:
+    line = Line(most=2)
+    line.ask("loads", stands=False)
     line.ask("a")
+    assert line.through == ["a"] and line.gate.waiting == 1
     line.ask("b")
-    for late in ("a", "c"):
-        with pytest.raises(ConfigError, match="runs are waiting already"):
-            line.ask("late", late)
-    assert line.order() == ["0", "a", "b", "1", "2", "3", "4"]
+    with pytest.raises(ConfigError, match="2 runs are waiting already"):
+        line.ask("c")
+    line.leave("a")
+    assert line.through == ["b"]
+    line.held["loads"][1].stand()
+    assert line.order() == ["b", "loads"] and line.gate.waiting == 0
+
+
+@pytest.mark.parametrize(
+    "host, address",
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:aaaa::1", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("testclient", "testclient"),
+    ],
+)
+def test_a_network_that_one_subscriber_has_is_one_address(host: str, address: str) -> None:
+    assert address_of(host) == address
 
 
 def test_an_estimate_comes_from_the_times_of_others() -> None:
@@ -188,7 +254,7 @@ def test_who_leaves_the_line_is_not_waited_for() -> None:
 
 def test_an_error_gives_the_turn_back() -> None:
     gate = Turnstile()
-    with pytest.raises(ZeroDivisionError), gate.ticket("a"):
+    with pytest.raises(ZeroDivisionError), gate.ticket(Visitor("a")):
         raise ZeroDivisionError
-    with gate.ticket("b") as ticket:
+    with gate.ticket(Visitor("b")) as ticket:
         assert list(ticket.waits()) == [] and gate.waiting == 0

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from app.rounds import Visitor
 from tests.browser.waits import sees
 
 pytestmark = pytest.mark.browser
@@ -168,12 +169,13 @@ def test_a_run_that_waits_says_its_place_and_leaves_what_is_shown(visit, server)
     page = visit()
     expect(page.locator(".lane[data-lane=chain]")).to_be_visible()
     shown = page.evaluate("draftscope.store.lanes.length")
-    with server.service.line("somebody") as ticket:
+    with server.service.line(Visitor("somebody")) as ticket:
         assert list(ticket.waits()) == []
         page.get_by_role("button", name="Run", exact=True).click()
         expect(bar(page, ".waits")).to_have_text(re.compile("^Next in line"))
         sees(page, "draftscope.store.lanes.length", shown)
-        with server.service.line("somebody else"):
+        with server.service.line(Visitor("somebody else")) as second:
+            second.stand()
             other = page.context.new_page()
             other.goto(page.url)
             other.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
