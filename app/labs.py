@@ -1,5 +1,5 @@
-"""The labs of a server: each is loaded at its first use, and one that is there never waits for one that is not. No
-gradio, no torch."""
+"""The labs of a server: each is loaded at its first use, in a thread of its own; one that is there never waits for one
+that is not. No gradio, no torch."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +20,7 @@ class Labs:
         """Take the function that loads each."""
         self.names, self._loaders = tuple(loaders), dict(loaders)
         self._labs, self._coming, self._opened = dict[str, LabLike](), dict[str, Future[LabLike]](), ""
-        self._lock, self._one_at_a_time = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
 
     def there(self, name: str) -> LabLike | None:
         """A lab, if it is loaded."""
@@ -80,8 +80,7 @@ class Labs:
 
     def _load(self, name: str, loader: Callable[[], LabLike], coming: "Future[LabLike]") -> None:
         try:
-            # it sets what holds for the whole process: dtype and threads
-            with self._one_at_a_time, ENDING.work(), progress.stoppable(ENDING.comes):
+            with ENDING.work(), progress.stoppable(ENDING.comes):
                 lab = loader()
         except BaseException as error:  # for all who wait; the next one tries anew
             with self._lock:

@@ -25,6 +25,7 @@ from app.wire.catalogue import BeingLoaded
 from app.wire.runs import InLine
 from engine import progress
 from engine.errors import ConfigError
+from engine.runs.findings import Preflight
 
 MOST = 500  # characters of a name
 MOST_CODES = 60
@@ -88,6 +89,16 @@ def place(given: str) -> str:
         raise ConfigError(f"{ref} names no user of the server.") from None
 
 
+def fits(found: Preflight) -> None:
+    """Nothing where a pair can be loaded.
+
+    Raises:
+        ConfigError: it cannot.
+    """
+    if not found.fits:
+        raise ConfigError(next(one.words for one in found.findings if one.verdict == "against"))
+
+
 class Opening:
     """One pair that is being loaded, in a thread of its own."""
 
@@ -123,7 +134,9 @@ class Opening:
                         if self._stop.is_set():
                             return
                     self.spot = None
-                    lab = self._opener.load(self._pair)
+                    with progress.alone():
+                        fits(self._opener.look(self._pair))  # others may have taken memory meanwhile
+                        lab = self._opener.load(self._pair)
             if not self._stop.is_set():
                 self.name = self._service.take(self._pair.name, lab)
         except progress.Stopped:

@@ -12,6 +12,7 @@ from engine.loop import Method
 from engine.methods import CARDS
 from engine.methods.compose import compose
 from engine.model.threads import settle
+from engine.progress import alone
 from engine.runs import batches, loading, mining, running, trajectories
 from engine.runs.pair import Pair
 from engine.tasks import Problem
@@ -57,7 +58,7 @@ class Lab(Pair):
         `languages` ("en_XX:de_DE") are those of source and target, for encoder-decoder models of several.
         With `target_endpoint` the target stays on a server (vLLM's .../v1, SGLang's .../generate;
         `target_model` and `target_key` are its name and key there), and only its tokenizer and configuration are read:
-        for greedy chains, light records, mining, and judges that read the draft model.
+        for greedy chains, light records, mining, and judges that read the draft model. Threads may load at once.
 
         Raises:
             ConfigError: neither or both given, an unknown preset, device, dtype, option or role.
@@ -70,7 +71,8 @@ class Lab(Pair):
         asked = {role: one for role, one in (("target", target_device), ("draft", draft_device)) if one}
         endpoint = None if target_endpoint is None else Endpoint(target_endpoint, target_model, target_key)
         loaded = loading.load_models(found, device, asked, graphs, endpoint)
-        chosen = None if threads is None or endpoint else settle(loaded["target"], threads)
+        with alone():
+            chosen = None if threads is None or endpoint else settle(loaded["target"], threads)
         heads = loading.with_heads(found)
         return cls(loaded.pop("target"), loaded, heads, preset, chosen, found.calibrated, found.forecasts)
 

@@ -1,5 +1,5 @@
 """What is being read from disk or fetched right now: the models of a pair, one after another, or a head. For whoever
-shows it, and for whoever no longer wants it."""
+shows it, and for whoever no longer wants it; and that two threads do not read at once."""
 
 import threading
 import time
@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
+LOOKS = 0.2  # seconds between two looks at whether what waits is still wanted
 WEIGHTS = ("*.safetensors", "*.bin", "*.json.gz")
 
 
@@ -48,6 +49,7 @@ class Loading:
 
 _now: list[Loading] = []  # what is being loaded, by this process; the last is told
 _own: ContextVar[Loading | None] = ContextVar("own", default=None)  # what this thread loads
+_alone = threading.RLock()
 _stop: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
 
 
@@ -101,6 +103,24 @@ def stoppable(stop: threading.Event) -> Iterator[None]:
         yield
     finally:
         _stop.reset(mine)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Read a model, or build one, while no other thread does: transformers sets what holds for all of them meanwhile
+    (dtype, whether weights are filled and tied), and the memory that is free is that which others have left.
+
+    Raises:
+        Stopped: nobody wants it any more, before it could begin.
+    """
+    stop = _stop.get()
+    while not _alone.acquire(timeout=LOOKS):
+        if stop is not None and stop.is_set():
+            raise Stopped
+    try:
+        yield
+    finally:
+        _alone.release()
 
 
 def size_of(path: str | Path) -> int | None:

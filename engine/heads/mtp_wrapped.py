@@ -9,6 +9,7 @@ from torch import Tensor
 from transformers.cache_utils import MtpCache
 from transformers.modeling_layers import MtpModel
 
+from engine import progress
 from engine.errors import AssetError
 
 FIRST = "num_mtp_layers"  # of several heads one is built
@@ -35,7 +36,8 @@ class WrappedHead:
         known = hf._keys_to_ignore_on_load_unexpected  # where transformers looks for heads: of published sizes alone
         hf.config.name_or_path, hf._keys_to_ignore_on_load_unexpected = str(folder), [names]
         try:
-            self.model = MtpModel.from_pretrained(hf, device_map={"": hf.device}).eval().requires_grad_(False)
+            with progress.alone():
+                self.model = MtpModel.from_pretrained(hf, device_map={"": hf.device}).eval().requires_grad_(False)
         except (RuntimeError, ValueError, OSError, AttributeError, StopIteration) as error:
             raise AssetError(f"The MTP head in {folder.name} cannot be loaded: {str(error)[:300]}.") from error
         finally:

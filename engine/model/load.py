@@ -98,15 +98,16 @@ def weights(path: str, name: str, config: Any, packing: Packing | None, **where:
         ModelMismatch: see `ways_to_load`.
     """
     for auto, part, names in ways_to_load(config, name):
-        hf, info = auto.from_pretrained(
-            path,
-            config=unpacking(config, part, packing),
-            key_mapping=names or None,
-            use_safetensors=True,
-            trust_remote_code=False,
-            output_loading_info=True,
-            **where,
-        )
+        with progress.alone():
+            hf, info = auto.from_pretrained(
+                path,
+                config=unpacking(config, part, packing),
+                key_mapping=names or None,
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+                **where,
+            )
         if not info.get("missing_keys"):
             break
     return hf, info

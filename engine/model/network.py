@@ -14,6 +14,8 @@ from transformers import (
 )
 from transformers.modeling_outputs import BaseModelOutputWithPast
 
+from engine import progress
+
 LONG_ROPE = "longrope"  # its factors change for all positions once the text is longer than the original context
 TEXT_NAMES = {  # of tensors in multimodal checkpoints, new and old -> in the text model alone
     r"^model\.language_model\.": "model.",
@@ -206,6 +208,7 @@ def offloaded(hf: Any) -> dict[str, float]:
     return {place: n / total for place, n in found.items()}
 
 
+@progress.alone()
 def count(config: Any) -> int:
     """Parameters of the model that a configuration describes, tied ones once, without reading any."""
     auto, part, _ = auto_classes(config)[0]

@@ -12,6 +12,7 @@ import torch
 from transformers import AutoConfig, AutoTokenizer
 from transformers.quantizers import AutoHfQuantizer
 
+from engine import progress
 from engine.errors import AssetError, LabError, ModelMismatch
 from engine.model import lean, network
 from engine.model.assembly import assembled
@@ -72,7 +73,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         unpacked = _unpacks(config, name, where)
         hf = _network(config, name, wanted, None if packing or files.missing else headers(files))
         model = assembled(name, hf, tokenizer, config, "", trial=False, languages=languages)
-    except LabError:
+    except (LabError, progress.Stopped):
         raise
     except Exception as error:  # transformers raises whatever it likes on damaged files
         raise AssetError(missing(ref, reason_of(error))) from error
@@ -106,6 +107,7 @@ def spoken(ref: str) -> tuple[str, ...]:
         raise AssetError(missing(ref, error)) from error
 
 
+@progress.alone()
 def _network(config: Any, name: str, dtype: "torch.dtype | str", shapes: Shapes | None) -> Any:
     """The network without weights; "auto" is the checkpoint's own dtype. With the `shapes` of its tensors it is seen
     that they are all there, as loading sees it.

@@ -17,8 +17,10 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, DynamicCache
 from transformers.cache_utils import DynamicLayer
 from transformers.utils.hub import cached_file, get_checkpoint_shard_files
 
+from engine import progress
 from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.model import Model
+from engine.model.hub import fetch
 from engine.model.network import cache_name
 from engine.model.tokens import common_prefix
 from engine.reward.likelihood import META, LikelihoodReward, load_likelihood
@@ -120,13 +122,17 @@ def load_reward(path: Path, target: Model) -> RewardModel | LikelihoodReward:
     ref = str(path)
     name = path.name if path.is_absolute() else ref
     try:
+        fetch(ref, f"reward model {name}")
         config = AutoConfig.from_pretrained(ref, trust_remote_code=False)
         dtype = torch.float32 if target.device.type == "cpu" else "auto"
-        network, info = AutoModel.from_pretrained(
-            ref, config=config, dtype=dtype, use_safetensors=True, trust_remote_code=False, output_loading_info=True
-        )
+        with progress.alone():
+            network, info = AutoModel.from_pretrained(
+                ref, config=config, dtype=dtype, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+            )
         tokenizer = AutoTokenizer.from_pretrained(ref, trust_remote_code=False)
         tensors = _tensors(ref)
+    except progress.Stopped:
+        raise
     except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
         reason = (str(error).splitlines() or [type(error).__name__])[0][:300]
         raise AssetError(f"There is no reward model that can be read in {ref!r}. ({reason})") from error

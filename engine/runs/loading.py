@@ -16,7 +16,7 @@ from engine.model import Model, bridge, load_model
 from engine.model.checkpoint import weight_bytes
 from engine.model.devices import accelerators, place
 from engine.model.hub import fetch, local
-from engine.progress import loading, size_of
+from engine.progress import alone, loading, size_of
 from engine.runs.assets import LOADERS
 
 
@@ -111,7 +111,7 @@ def load_models(
     endpoint: Endpoint | None = None,
 ) -> dict[str, Model]:
     """The models by role, "target" among them; `asked` are devices of roles that go before `device`;
-    with an endpoint the target stays there.
+    with an endpoint the target stays there. Of several threads each fetches what it needs, and one at a time reads.
 
     Raises:
         ConfigError: an unknown device or dtype. AssetError: files are missing. EngineFault: out of memory.
@@ -120,22 +120,23 @@ def load_models(
     here = {role: ref for role, ref in found.models.items() if role != "target" or endpoint is None}
     fetch_models(here)
     loaded, done = dict[str, Model](), 0
-    homes = places(replace(found, models=here), device, asked or {})
-    for step, (role, ref) in enumerate(found.models.items(), 1):
-        path = locate(ref)
-        if role == "target" and endpoint is not None:
-            loaded[role] = served_model(path, endpoint, ref)
-            continue
-        with loading(f"{role} {ref}", path, step, len(found.models), done):
-            loaded[role] = load_model(
-                path,
-                homes[role],
-                found.dtype,
-                name=ref if found.named else "",
-                languages=found.languages,
-                graphs=graphs,
-            )
-        done += size_of(path) or 0
+    with alone():
+        homes = places(replace(found, models=here), device, asked or {})
+        for step, (role, ref) in enumerate(found.models.items(), 1):
+            path = locate(ref)
+            if role == "target" and endpoint is not None:
+                loaded[role] = served_model(path, endpoint, ref)
+                continue
+            with loading(f"{role} {ref}", path, step, len(found.models), done):
+                loaded[role] = load_model(
+                    path,
+                    homes[role],
+                    found.dtype,
+                    name=ref if found.named else "",
+                    languages=found.languages,
+                    graphs=graphs,
+                )
+            done += size_of(path) or 0
     for role, model in loaded.items():
         if role != "target":
             bridge(loaded["target"], model)

@@ -68,19 +68,17 @@ def test_all_who_ask_meanwhile_wait_for_one_loading(gate):
     assert found == [gate.lab] * 4 and gate.loads == 1
 
 
-def test_one_pair_is_loaded_at_a_time(gate):
-    """Loading sets torch's default dtype, and chooses its threads by a measurement."""
+def test_no_pair_waits_for_the_download_of_another(gate):
+    """What is read into memory takes turns by itself (`engine.progress.alone`)."""
     other = Gate()
     other.go.set()
-    both = Labs({"a": gate, "b": other})
-    first, second = both.comes("a"), both.comes("b")
-    next(first)
-    next(second)
-    assert gate.begun.is_set() and not other.begun.is_set()
+    both = Labs({"far": gate, "near": other})
+    coming = both.comes("far")
+    next(coming)
+    assert gate.begun.wait(20) and both.get("near") is other.lab
     gate.go.set()
-    for comes in (first, second):
-        list(comes)
-    assert both.there("b") is other.lab
+    list(coming)
+    assert both.there("far") is gate.lab
 
 
 def test_a_run_is_stopped_while_its_models_are_loaded(gate):

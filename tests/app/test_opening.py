@@ -25,7 +25,7 @@ from engine.errors import AssetError, ConfigError
 from engine.model import devices
 from engine.runs import loading
 from engine.runs import preflight as looking
-from engine.runs.findings import Preflight
+from engine.runs.findings import Finding, Preflight
 from tests.app.fakes import FakeLab, sentence
 from tests.app.synthetic import CARDS
 from tests.engine.devices.pretend import pretended
@@ -200,6 +200,34 @@ def test_runs_that_go_on_end_before_models_are_loaded(monkeypatch: pytest.Monkey
         lines = opening.lines(service, opening.parse(service, PAIR))
         assert any(line.get("line") for line, _ in zip(lines, range(200), strict=False)) and not calls
     assert list(lines)[-1]["kind"] == "loaded" and calls == ["loaded"]
+
+
+def test_a_pair_that_a_visitor_named_is_not_read_beside_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever gives up meanwhile is let go."""
+    monkeypatch.setattr(opening, "EVERY", 0.01)
+    calls = list[str]()
+    service, _ = served(ways(lambda pair: calls.append(pair.target) or FakeLab()))
+    with progress.alone():
+        lines = opening.lines(service, opening.parse(service, PAIR | {"target": "first"}))
+        told = [line for line, _ in zip(lines, range(30), strict=False)]
+        assert told[-1]["kind"] == "waiting" and not calls
+        lines.close()
+        with running(service):
+            assert not calls
+        again = opening.lines(service, opening.parse(service, PAIR))
+        next(again)
+    assert list(again)[-1]["kind"] == "loaded" and calls == ["a/big"]
+
+
+def test_what_fits_is_looked_at_once_more_when_it_has_come() -> None:
+    """Other models may have taken the memory while a pair was fetched."""
+    against = (Finding("memory", "against", "It does not fit: take smaller models."),)
+    looks = [Preflight(False, (), against, 10, 5, 0, ())]
+    service, client = served(replace(ways(), look=lambda _: looks[0]))
+    assert loaded(client)[-1] == {"kind": "error", "error": "It does not fit: take smaller models."}
+    assert service.models == ("made-up",)
+    looks[0] = LOOK
+    assert loaded(client)[-1]["kind"] == "loaded"
 
 
 @contextmanager
