@@ -44,7 +44,7 @@ def folder_of(path: Path, names: tuple[str, ...] = ()) -> Path:
         return Path(snapshot_download(ref, allow_patterns=["config.json", *RECORDS, *WEIGHTS, INDEX, *SHARDS, *names]))
     except (OSError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise AssetError(f"Neither a folder here nor a head that the hub gives: {ref!r}. ({reason})") from error
+        raise AssetError(f"Neither a folder here nor a head that the hub gives: {ref!r}. ({reason})") from None
 
 
 def made_for(folder: Path) -> str:
@@ -134,7 +134,7 @@ def read_weights(folder: Path, names: tuple[str, ...] = ()) -> dict[str, Tensor]
                 else torch.load(file, map_location="cpu", weights_only=True)
             )
         except Exception as error:  # safetensors, zip and pickle each raise their own kinds
-            raise AssetError(f"{file} cannot be read: {str(error)[:200]}.") from error
+            raise AssetError(f"{file} cannot be read: {str(error)[:200]}.") from None
         if not isinstance(found, dict) or not all(isinstance(t, Tensor) for t in found.values()):
             raise AssetError(f"{file} holds something else than named tensors.")
         return found
@@ -155,7 +155,7 @@ def read_named(folder: Path, names: set[str]) -> dict[str, Tensor]:
                 inside = set(file.keys())
                 kept |= {t: file.get_tensor(t) for t in names if placed[t] == name and t in inside}
         except Exception as error:  # safetensors raises its own kinds
-            raise AssetError(f"{folder / name} cannot be read: {str(error)[:200]}.") from error
+            raise AssetError(f"{folder / name} cannot be read: {str(error)[:200]}.") from None
     if lost := sorted(names - kept.keys()):
         raise AssetError(f"The files of {folder.name} lack {_some(lost)}.")
     return kept
@@ -187,7 +187,7 @@ def names_in(folder: Path) -> set[str]:
         with safe_open(folder / WEIGHTS[0], "pt") as file:
             return set(file.keys())
     except Exception as error:  # safetensors raises its own kinds
-        raise AssetError(f"{folder / WEIGHTS[0]} cannot be read: {str(error)[:200]}.") from error
+        raise AssetError(f"{folder / WEIGHTS[0]} cannot be read: {str(error)[:200]}.") from None
 
 
 def check(

@@ -11,6 +11,7 @@ from transformers.modeling_layers import MtpModel
 
 from engine import progress
 from engine.errors import AssetError
+from engine.model.hub import fault
 
 FIRST = "num_mtp_layers"  # of several heads one is built
 UNNUMBERED = {"num_mtp_layers": 1, "mtp_layer_types": ["full_attention"]}  # what configurations of Qwen3-Next leave out
@@ -39,7 +40,7 @@ class WrappedHead:
             with progress.alone():
                 self.model = MtpModel.from_pretrained(hf, device_map={"": hf.device}).eval().requires_grad_(False)
         except (RuntimeError, ValueError, OSError, AttributeError, StopIteration) as error:
-            raise AssetError(f"The MTP head in {folder.name} cannot be loaded: {str(error)[:300]}.") from error
+            raise AssetError(f"The MTP head in {folder.name} cannot be loaded: {str(error)[:300]}.") from fault(error)
         finally:
             hf.config.name_or_path, hf._keys_to_ignore_on_load_unexpected = before, known
 

@@ -48,7 +48,7 @@ def weight_bytes(ref: str, dtype: str = "auto") -> int:
     try:
         config = AutoConfig.from_pretrained(ref, trust_remote_code=False)
     except (OSError, ValueError) as error:
-        raise AssetError(missing(ref, error)) from error
+        raise AssetError(missing(ref, error)) from None
     text = network.text_config(config)  # of a multimodal model the rest is not loaded
     whole = text is config or network.packed(config)
     if stored and dtype == "auto" and whole and packing_of(config, ref) is None:

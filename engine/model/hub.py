@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 
 from engine import progress
-from engine.errors import AssetError
+from engine.errors import AssetError, LabError
 from engine.files.documents import read_object
 
 ID = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
@@ -55,7 +55,7 @@ def glance(ref: str) -> Glance:
     try:
         folder = Path(_snapshot(ref, allow_patterns=TEXTS))
     except Exception as error:  # the hub's client and its transport raise whatever they like
-        raise AssetError(missing(ref, error)) from error
+        raise AssetError(missing(ref, error)) from None
     try:
         listed = _snapshot(ref, allow_patterns=_weights(folder), dry_run=True)
     except Exception:  # no network: what was fetched before may be all there is
@@ -79,7 +79,7 @@ def fetch(ref: str, what: str, step: int = 1, of: int = 1) -> None:
         except progress.Stopped:
             raise
         except Exception as error:  # as in `glance`
-            raise AssetError(missing(ref, error)) from error
+            raise AssetError(missing(ref, error)) from None
 
 
 def indexed(folder: Path) -> set[str]:
@@ -156,6 +156,12 @@ def headers(files: Glance) -> dict[str, tuple[int, ...]]:
         with safe_open(files.folder / file, framework="pt") as tensors:
             found |= {name: tuple(tensors.get_slice(name).get_shape()) for name in tensors.keys()}  # noqa: SIM118
     return found
+
+
+def fault(error: Exception) -> Exception | None:
+    """What one of our errors is raised from: the error where code may be at fault, nothing where a file is, since then
+    the sentence says it all."""
+    return None if isinstance(error, LabError | OSError | ValueError | SafetensorError) else error
 
 
 def first_line(error: Exception) -> str:

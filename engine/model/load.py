@@ -15,7 +15,7 @@ from engine.model.checkpoint import all_taken, complete, hash_of, revision_of, w
 from engine.model.devices import DTYPES, dtype_on, homes, placement
 from engine.model.fewbits import Packing
 from engine.model.graphs import SWITCH
-from engine.model.hub import commit_of, missing, template_beside, unpackable
+from engine.model.hub import commit_of, fault, missing, template_beside, unpackable
 from engine.model.model import Model
 from engine.model.unpacking import packing_of, unpacking
 
@@ -70,8 +70,8 @@ def load_model(
             raise EngineFault(f"{name} does not fit the memory of {where}. Use a smaller model.") from None
         reason = reason_of(error, packing)
         if config is not None and (how := network.packed(config)):
-            raise ModelMismatch(unpackable(name, how, reason)) from error
-        raise AssetError(missing(path, reason)) from error
+            raise ModelMismatch(unpackable(name, how, reason)) from fault(reason)
+        raise AssetError(missing(path, reason)) from fault(reason)
     complete(info, name)
     all_taken(info, hf, path, name, network.packed(config), packing)
     hf.eval().requires_grad_(False)

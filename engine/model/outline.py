@@ -18,7 +18,7 @@ from engine.model import lean, network
 from engine.model.assembly import assembled
 from engine.model.checkpoint import complete
 from engine.model.devices import dtype_on, pick_device
-from engine.model.hub import Glance, glance, headers, indexed, missing, unpackable
+from engine.model.hub import Glance, fault, glance, headers, indexed, missing, unpackable
 from engine.model.load import reason_of, ways_to_load
 from engine.model.model import Model
 from engine.model.products import second
@@ -76,7 +76,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
     except (LabError, progress.Stopped):
         raise
     except Exception as error:  # transformers raises whatever it likes on damaged files
-        raise AssetError(missing(ref, reason_of(error))) from error
+        raise AssetError(missing(ref, reason_of(error))) from fault(reason_of(error))
     plain = unpacked or not packing
     suits = plain and (model.lean if model.seam else lean.suits(hf.config, where.type))
     return Outline(
@@ -104,7 +104,7 @@ def spoken(ref: str) -> tuple[str, ...]:
             return ()
         return tuple(codes_of(AutoTokenizer.from_pretrained(files.folder, trust_remote_code=False)))
     except Exception as error:  # transformers raises whatever it likes on damaged files
-        raise AssetError(missing(ref, error)) from error
+        raise AssetError(missing(ref, error)) from fault(error)
 
 
 @progress.alone()
@@ -162,7 +162,7 @@ def _unpacks(config: Any, name: str, device: torch.device) -> bool:
         quantizer = AutoHfQuantizer.from_config(network.packing_config(config), pre_quantized=True)
         quantizer.validate_environment(device_map={"": device})
     except Exception as error:  # each way of packing has its own kinds
-        raise ModelMismatch(unpackable(name, network.packed(config), error)) from error
+        raise ModelMismatch(unpackable(name, network.packed(config), error)) from fault(error)
     return bool(getattr(quantizer.quantization_config, "dequantize", False))
 
 

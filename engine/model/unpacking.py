@@ -49,7 +49,7 @@ def packing_of(config: Any, name: str) -> Packing | None:
         if (how not in AUTO_QUANTIZER_MAPPING and how != "bitsandbytes") or how == METHOD:
             raise ValueError("neither this lab nor transformers knows it")
     except (ValueError, TypeError, AttributeError) as error:  # whatever may stand in a damaged configuration
-        raise ModelMismatch(unpackable(name, how, error)) from error
+        raise ModelMismatch(unpackable(name, how, error)) from None
     return None
 
 

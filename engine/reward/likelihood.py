@@ -121,7 +121,7 @@ def load_likelihood(path: Path, target: Model) -> LikelihoodReward:
         tensors = load_file(path / LINE)
         weight, bias = tensors["weight"], float(tensors["bias"])
     except Exception as error:  # safetensors raises whatever it likes on damaged files
-        raise AssetError(f"{path / LINE} holds no reward model: {error}") from error
+        raise AssetError(f"{path / LINE} holds no reward model: {error}") from None
     if weight.shape != (target.width + 2,) or not isinstance(delimiters, list) or not delimiters:
         raise AssetError(f"The reward model in {path} is not complete: see {META}.")
     return LikelihoodReward(weight, bias, target, tuple(map(str, delimiters)))

@@ -51,6 +51,16 @@ def test_weights_that_are_no_numbers(role: str, number: float, where: str, targe
         load_asset(role, str(folder), target)
 
 
+@pytest.mark.parametrize("role", [*HEADS, "prm"])
+def test_half_a_file_is_told_by_one_error(role: str, target: Model, tmp_path: Path) -> None:
+    folder = copy(role, tmp_path)
+    (file,) = folder.glob("*.safetensors")
+    file.write_bytes(file.read_bytes()[:1000])
+    with pytest.raises(AssetError, match=file.name) as told:
+        load_asset(role, str(folder), target)
+    assert told.value.__cause__ is None and told.value.__suppress_context__
+
+
 @pytest.mark.parametrize("role", HEADS)
 def test_whole_numbers_for_weights(role: str, target: Model, tmp_path: Path) -> None:
     folder = copy(role, tmp_path)

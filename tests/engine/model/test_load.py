@@ -12,8 +12,10 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, BloomConfig, FalconConfig, GPTNeoConfig, MambaConfig
 
 from engine.errors import AssetError, ConfigError, ModelMismatch
-from engine.model import load_model
+from engine.lab import Lab
+from engine.model import load, load_model
 from engine.model.devices import pick_device
+from engine.model.outline import outline
 from tests.engine.model import tiny
 from tests.engine.zoo import EOS, Zoo, make_model, save_tokenizer
 
@@ -76,15 +78,34 @@ DAMAGE: list[tuple[str, Edit, str]] = [
 
 @pytest.mark.parametrize(("edit", "says"), [x[1:] for x in DAMAGE], ids=[x[0] for x in DAMAGE])
 def test_damaged_folders_are_refused(source: Path, tmp_path: Path, edit: Edit, says: str) -> None:
-    with pytest.raises(AssetError, match=says):
-        load_model(edited(source, tmp_path / "copy", edit), "cpu")
+    folder = edited(source, tmp_path / "copy", edit)
+    for way in (load_model, lambda path: outline(str(path))):
+        with pytest.raises(AssetError, match=says) as told:
+            way(folder)
+        assert alone(told.value) or isinstance(told.value.__cause__, KeyError), "a file's fault, or one of code"
 
 
-def test_an_unknown_id_without_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(
-        AssetError, match=r"Neither a folder here nor a model that the hub gives: 'nobody/nothing'.*local folder"
-    ):
-        load_model("nobody/nothing", "cpu")
+def alone(error: BaseException) -> bool:
+    """Whether no other traceback is printed before an error's own."""
+    return error.__cause__ is None and (error.__suppress_context__ or error.__context__ is None)
+
+
+@pytest.mark.parametrize("way", [load_model, outline, lambda ref: Lab.load(target=ref)])
+def test_an_unknown_id_without_network(way: Callable[[str], object]) -> None:
+    says = r"Neither a folder here nor a model that the hub gives: 'nobody/nothing'.*local folder"
+    with pytest.raises(AssetError, match=says) as told:
+        way("nobody/nothing")
+    assert alone(told.value)
+
+
+def test_a_fault_of_code_is_shown_where_it_was(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise KeyError("rope")
+
+    monkeypatch.setattr(load, "unpacking", fails)
+    with pytest.raises(AssetError, match="rope") as told:
+        load_model(source)
+    assert isinstance(told.value.__cause__, KeyError)
 
 
 SMALL = {"vocab_size": 96, "hidden_size": 32, "bos_token_id": 1, "eos_token_id": EOS}
