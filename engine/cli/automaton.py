@@ -57,10 +57,6 @@ def handle(args: argparse.Namespace) -> int:
         chain.from_iterable(of_file(path, lab.target.vocab) for path in args.files),
         chain.from_iterable(of_task(family, args.items, args.seed) for family in args.task),
     )
-    tasks = "".join(f" --task {t}" for t in args.task) + (
-        f" --items {args.items} --seed {args.seed}" if args.task else ""
-    )
-    files = f" --files {' '.join(p.name for p in args.files)}" if args.files else ""
     documents = list(encode(lab.target.tokenizer, texts, args.tokens))
     if not documents:
         raise ConfigError("The files hold no text: an automaton needs some.")
@@ -71,7 +67,7 @@ def handle(args: argparse.Namespace) -> int:
         "tokens": sum(map(len, documents)),
         "tokenizer": tokenizer_mark(lab.target.tokenizer),
         "target": lab.target.name,
-        "made_by": f"python -m engine automaton{files}{tasks} --tokens {args.tokens} --out {args.out}",
+        "made_by": args.given,
     }
     static = build_static(documents, card)
     static.card |= {"states": len(static), "edges": len(static.token)}

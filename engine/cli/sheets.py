@@ -78,14 +78,9 @@ def _draw(lab: Lab, args: argparse.Namespace, problem: Problem, chosen: tuple[Co
 
 
 def _head(lab: Lab, args: argparse.Namespace, problem: Problem) -> dict[str, Any]:
-    command = (
-        f"python -m engine trajectories show --methods {args.methods} --task {args.task} --item {args.item} --n "
-        f"{args.n} --temperature {args.temperature:g} --max-new-tokens {args.max_new_tokens} --seed {args.seed} --out "
-        f"{args.out}"
-    )
     return {
         "kind": "trajectories",
-        "command": command,
+        "command": args.given,
         "created": datetime.now(UTC).date().isoformat(),
         "target": lab.target.describe(),
         "device": str(lab.target.device),

@@ -92,18 +92,12 @@ def _grown(args: argparse.Namespace) -> Template:
     return best_first(args.nodes, args.depth, args.first, args.ratio, args.ranks)
 
 
-def _as_grown(args: argparse.Namespace) -> str:
-    """The options that decide what `_grown` gives."""
-    return f"--nodes {args.nodes} --depth {args.depth} --first {args.first} --ratio {args.ratio} --ranks {args.ranks}"
-
-
 def grow(args: argparse.Namespace) -> int:
     """Write a tree that is grown best-first."""
     tree, path = _grown(args), _path(args.out)
-    command = f"python -m engine tree grow --out {args.out} {_as_grown(args)}"
     old = load_template(path).card if path.exists() else {}
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace(tree, card={**old, "name": path.stem, "made_by": command, "made": dict(tree.card["made"])}).save(path)
+    replace(tree, card={**old, "name": path.stem, "made_by": args.given, "made": dict(tree.card["made"])}).save(path)
     print(_told(load_template(path), args.json))
     return 0
 
@@ -150,7 +144,7 @@ def optimise(args: argparse.Namespace) -> int:
         write(store, json.dumps(state).encode())
     if done == 0:
         raise ConfigError("No prompt was finished: give more --minutes.")
-    best = _with_card(usage.best(args.keep), args, settings, prompts[:done], usage, given)
+    best = _with_card(usage.best(args.keep), args, settings, prompts[:done], usage)
     path.parent.mkdir(parents=True, exist_ok=True)
     best.save(path)
     print(_told(best, args.json))
@@ -192,21 +186,13 @@ def _with_card(
     settings: dict[str, Any],
     prompts: list[str],
     usage: Usage,
-    given: dict[str, str],
 ) -> Template:
-    sets = "".join(f" --set {k}={v}" for k, v in given.items())
-    source = f"--prompts {args.prompts}" if args.prompts else f"--task {args.task}"
-    command = (
-        f"python -m engine tree optimise --method {args.method}{sets} {source} --items {args.items} --n {args.n} "
-        f"--temperature {args.temperature} --max-new-tokens {args.max_new_tokens} "
-        f"{_as_grown(args)} --keep {args.keep} --seed {args.seed} --out {args.out}"
-    )
     name = Path(args.out).stem
     return with_card(
         tree,
         name=name,
         title=f"Optimised for {args.method}, {len(tree)} nodes",
-        made_by=command,
+        made_by=args.given,
         settings=settings,
         calibration={
             "task": None if args.prompts else f"{args.task}, train",
