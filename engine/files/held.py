@@ -8,12 +8,14 @@ import errno
 import os
 import socket
 import sys
-from contextlib import suppress
+import time
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Self
 from weakref import finalize
 
 from engine.errors import ConfigError
+from engine.files.shards import Shard
 
 if sys.platform == "win32":
     import msvcrt
@@ -21,6 +23,7 @@ else:
     import fcntl
 
 HELD = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)  # what the system says where another has the lock
+PATIENCE, LOOKS = 10.0, 0.05  # seconds: others of the same work write the whole file at once; between two looks
 FAR = 2**30  # the byte that is locked on Windows, where nobody could read it else
 
 
@@ -53,20 +56,35 @@ class Held:
         self._end()
 
 
-def hold(path: Path) -> Held:
-    """Keep others from appending to a file while the result is kept: by a file beside it, whose folder is made.
+def hold(path: Path, patience: float = 0.0) -> Held:
+    """Keep others from writing to a file while the result is kept: by a file beside it, whose folder is made. Another
+    that has it is waited for so many seconds.
 
     Raises:
-        ConfigError: another process appends to it. OSError: nothing can be put there.
+        ConfigError: another process writes to it. OSError: nothing can be put there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        return Held(path.with_name(f"{path.name}.lock"))
-    except Taken as other:
-        raise ConfigError(
-            f"{path} is being written by {other}, which runs the same command: let it end, or stop it. "
-            "Processes that share the work have --shard I/N with different I."
-        ) from None
+    end = time.monotonic() + patience
+    while True:
+        try:
+            return Held(path.with_name(f"{path.name}.lock"))
+        except Taken as other:
+            if time.monotonic() >= end:
+                raise ConfigError(
+                    f"{path} is being written by {other}, which runs the same command: let it end, or stop it. "
+                    "Processes that share the work have --shard I/N with different I."
+                ) from None
+        time.sleep(LOOKS)
+
+
+def hold_whole(path: Path, shard: Shard) -> AbstractContextManager[object]:
+    """Hold the file that processes fill together, to write it whole: it may be that of one that has no shard of the
+    work, and appends to it. Who is alone has it already.
+
+    Raises:
+        ConfigError: another still writes to it after a while; what the others need is in their own files.
+    """
+    return nullcontext() if shard.alone else hold(path, PATIENCE)
 
 
 def _open(path: Path) -> int:

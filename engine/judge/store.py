@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.errors import AssetError, ConfigError
 from engine.files.documents import fits
+from engine.files.held import hold_whole
 from engine.files.shards import MAIN, Shard, parts
 from engine.files.written import append, write
 from engine.judge.events import Label, PromptFinished, to_json
@@ -58,14 +59,19 @@ class MinedFile:
         """How many of these prompts are missing; where none is, the whole file is written in this order.
 
         Where no other process did anything it is whole as it is.
+
+        Raises:
+            ConfigError: a process that has no shard of the work is still writing it.
         """
-        found = self._all()
-        missing = sum(name not in found for name in order)
-        if not missing and parts(self.whole) != [self.whole]:
-            names = [*order, *(name for name in found if name not in set(order))]
-            lines = [_line(self.head), *(_line(to_json(found[name])) for name in names)]
-            write(self.whole, "".join(lines).encode())
-        return missing
+        if missing := len(set(order) - self._all().keys()):
+            return missing
+        with hold_whole(self.whole, self.shard):
+            found = self._all()
+            if parts(self.whole) != [self.whole]:
+                names = [*order, *(name for name in found if name not in set(order))]
+                lines = [_line(self.head), *(_line(to_json(found[name])) for name in names)]
+                write(self.whole, "".join(lines).encode())
+        return 0
 
     def _same(self, path: Path, old: dict[str, Any]) -> None:
         differing = sorted(k for k in old.keys() | self.head.keys() if old.get(k) != self.head.get(k))

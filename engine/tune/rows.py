@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError
+from engine.files.held import hold_whole
 from engine.files.shards import MAIN, Shard, parts
 from engine.files.written import append, write
 from engine.tasks.marking import Marking
@@ -59,19 +60,29 @@ class Rows:
         """How many of these sets (method, problem) are missing; where none is, the whole file is written in this order.
 
         A process that is alone has written it whole.
+
+        Raises:
+            ConfigError: a process that has no shard of the work is still writing it.
         """
+        if missing := len(set(sets) - self._sets().keys()):
+            return missing
+        with hold_whole(self.whole, self.shard):
+            own = self._sets()
+            if self.others or not self.shard.alone:
+                rest = [name for name in own if name not in set(sets)]
+                write(
+                    self.whole,
+                    _lines([{"settings": self.settings}, *(row for name in (*sets, *rest) for row in own[name])]),
+                )
+        return 0
+
+    def _sets(self) -> dict[tuple[str, str], list[Row]]:
+        """The whole sets of all processes by now."""
         self.others = self._beside()
-        own: dict[tuple[str, str], list[Row]] = {}
+        found: dict[tuple[str, str], list[Row]] = {}
         for row in whole_sets([*self.others, *self.rows], int(self.settings.get("n", 1))):
-            own.setdefault((row["method"], row["problem"]), []).append(row)
-        missing = sum(name not in own for name in sets)
-        if not missing and (self.others or not self.shard.alone):
-            rest = [name for name in own if name not in set(sets)]
-            write(
-                self.whole,
-                _lines([{"settings": self.settings}, *(row for name in (*sets, *rest) for row in own[name])]),
-            )
-        return missing
+            found.setdefault((row["method"], row["problem"]), []).append(row)
+        return found
 
     def _begin(self, head: Row) -> None:
         """Write all that is known; the file appears whole or not at all."""

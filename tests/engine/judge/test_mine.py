@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import AssetError, ConfigError
+from engine.files.held import hold
 from engine.files.shards import Shard
 from engine.judge.events import Ended, Labelled, Progress, PromptFinished, Started, to_json
 from engine.judge.mine import mine
@@ -172,7 +173,7 @@ def test_time_ends_mining_after_a_prompt() -> None:
     assert ended.reason == "stopped" and ended.done == 2
 
 
-def test_processes_share_a_mined_file(tmp_path):
+def test_processes_share_a_mined_file(tmp_path, monkeypatch):
     whole, made = tmp_path / "m.jsonl", lambda name: PromptFinished(name, "k", [1], [2], [2], None, text=name)
     one, two = (MinedFile(whole, {"task": "toy"}, Shard(i, 2)) for i in range(2))
     two.add(made("b"))
@@ -183,3 +184,10 @@ def test_processes_share_a_mined_file(tmp_path):
     assert MinedFile(whole, {"task": "toy"}, Shard(2, 3)).done == {"a", "b"}, "another number of processes goes on"
     with pytest.raises(ConfigError, match="task differ"):
         MinedFile(whole, {"task": "other"}, Shard(1, 2))
+    monkeypatch.setattr("engine.files.held.PATIENCE", 0.2)
+    with hold(whole):  # by a run without --shard, which gathers at its end
+        MinedFile(whole, {"task": "toy"}).add(made("c"))
+        with pytest.raises(ConfigError, match=r"m.jsonl is being written by process"):
+            one.gather(["a", "b"])
+    assert one.gather(["a", "b"]) == 0
+    assert [prompt.prompt for prompt in read_mined(whole)[1]] == ["a", "b", "c"]

@@ -10,6 +10,7 @@ import pytest
 from engine.cli.results import over_problems
 from engine.config import Sampling
 from engine.errors import ConfigError
+from engine.files.held import hold
 from engine.files.shards import Shard
 from engine.lab import Lab
 from engine.tasks import load_problems
@@ -253,6 +254,23 @@ def test_processes_share_a_file_of_rows(tmp_path):
     all_of_it = Rows(tmp_path / "y.jsonl", SETTINGS, Shard(0, 2))
     all_of_it.add([row(), row(trajectory=1)])
     assert all_of_it.gather(sets[:1]) == 0 and len(read_rows(tmp_path / "y.jsonl")[1]) == 2
+
+
+def test_the_whole_is_not_written_while_somebody_appends_to_it(tmp_path, monkeypatch):
+    """A run without --shard: what it adds between another's look and writing would be gone."""
+    monkeypatch.setattr("engine.files.held.PATIENCE", 0.2)
+    path, sets = tmp_path / "x.jsonl", [("a", "p")]
+    shared = Rows(path, SETTINGS, Shard(0, 2))
+    shared.add([row(), row(trajectory=1)])
+    with hold(path):
+        alone = Rows(path, SETTINGS)
+        alone.add([row(problem="q"), row(problem="q", trajectory=1)])
+        with pytest.raises(ConfigError, match=r"x.jsonl is being written by process"):
+            shared.gather(sets)
+        assert [r["problem"] for r in read_rows(path)[1]] == list("qq")
+        assert alone.gather([*sets, ("a", "q")]) == 0
+    assert shared.gather(sets) == 0 and [r["problem"] for r in read_rows(path)[1]] == list("ppqq")
+    assert not path.with_name("x.jsonl.lock").exists()
 
 
 def test_a_method_that_lives_on_is_not_shared(tmp_path, lab):
