@@ -19,6 +19,5 @@ def add_parser(subparsers: Any) -> None:
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Hand over."""
-    training([args.word, *args.rest])
-    return 0
+    """Hand over; the exit status is theirs."""
+    return training([args.word, *args.rest])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from engine.parser import Parser
+from engine.parser import COUNT, Parser
 from engine.status import status_of
 from engine.training import commands, headcommands, models, natcommands, prmcommands, sourcecommands, strata
 from engine.training.options import add_budget
@@ -23,7 +23,7 @@ def main(argv: list[str] | None = None) -> int:
     def add(name: str, run: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:
         sub = subparsers.add_parser(name, help=text, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
         sub.set_defaults(run=run)
-        sub.add_argument("--threads", type=int, default=2, help="CPU threads")
+        sub.add_argument("--threads", type=COUNT, default=2, help="CPU threads")
         return sub
 
     learn = add("tokenizer", commands.learn_tokenizer, "learn the tokenizer from the corpus")
@@ -52,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     judge = add("eval", commands.evaluate, "measure the pair on held-out problems and write the cards")
     judge.add_argument("--target", type=Path, default=commands.ASSETS / "target", help="folder")
     judge.add_argument("--draft", type=Path, default=commands.ASSETS / "draft", help="folder")
-    judge.add_argument("--items", type=int, default=300, help="held-out problems a family")
+    judge.add_argument("--items", type=COUNT, default=300, help="held-out problems a family")
     judge.add_argument("--json", action="store_true", help="print JSON")
     judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
 

@@ -14,6 +14,7 @@ from safetensors.torch import save as packed
 
 from engine.files.written import write
 from engine.model import load_model
+from engine.parser import COUNT, MINUTES
 from engine.training import features
 from engine.training.card import write_sums
 from engine.training.headeval import TITLES, evaluate, write_card
@@ -29,7 +30,7 @@ SOURCED_KINDS = ("medusa", "blockwise")  # heads of an encoder-decoder's decoder
 def register(add: Any) -> None:
     """Add the subcommands to the parser of `python -m engine.training`."""
     cache = add("features", make_features, "compute the target's hidden states on training texts, for all heads")
-    cache.add_argument("--texts", type=int, default=2400, help="texts in all")
+    cache.add_argument("--texts", type=COUNT, default=2400, help="texts in all")
     cache.add_argument("--greedy", type=float, default=0.5, help="share that the target writes itself, greedily")
     head = add("head", train_head, "train a head on cached features; checkpoint and export every two minutes")
     head.add_argument("kind", choices=tuple(RECIPES))
@@ -41,7 +42,7 @@ def register(add: Any) -> None:
     judge.add_argument(
         "kinds", nargs="*", metavar="KIND", help=f"of {', '.join(RECIPES)}; all that are there if none is given"
     )
-    judge.add_argument("--items", type=int, default=30, help="held-out problems a family")
+    judge.add_argument("--items", type=COUNT, default=30, help="held-out problems a family")
     judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
     judge.add_argument("--folder", type=Path, default=ASSETS, help="folder of the heads")
     for sub in (cache, head, mtp):
@@ -54,11 +55,11 @@ def register(add: Any) -> None:
 
 def _budget(head: argparse.ArgumentParser) -> None:
     """How long and how fast a head is trained, and where it is kept."""
-    head.add_argument("--minutes", type=float, default=12.0, help="wall-clock budget, minutes")
-    head.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
-    head.add_argument("--rows", type=int, default=8, help="texts a step")
-    head.add_argument("--heads", type=int, default=4, help="heads of Medusa, blockwise or Hydra")
-    head.add_argument("--bottleneck", type=int, default=64, help="how wide a blockwise head's step is inside")
+    head.add_argument("--minutes", type=MINUTES, default=12.0, help="wall-clock budget, minutes")
+    head.add_argument("--steps", type=COUNT, help="budget in steps, instead of minutes")
+    head.add_argument("--rows", type=COUNT, default=8, help="texts a step")
+    head.add_argument("--heads", type=COUNT, default=4, help="heads of Medusa, blockwise or Hydra")
+    head.add_argument("--bottleneck", type=COUNT, default=64, help="how wide a blockwise head's step is inside")
     head.add_argument("--matrix-lr", type=float, default=0.01, help="peak learning rate of Muon")
     head.add_argument("--other-lr", type=float, default=0.002, help="peak learning rate of AdamW")
     head.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")

@@ -16,6 +16,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from engine.model import load_model
 from engine.nat.files import SYSTEMS, begin_as, built, save_nat
 from engine.nat.network import Shape
+from engine.parser import COUNT
 from engine.training import distilled, nateval, record
 from engine.training.batches import Batch
 from engine.training.card import TRAINING
@@ -38,12 +39,12 @@ class NatMix:
 def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], argparse.ArgumentParser]) -> None:
     """The commands, each with its options."""
     texts = add("nat-texts", write_texts, "write what the encoder-decoder target makes of training sources")
-    texts.add_argument("--items", type=int, default=45_000, help="texts")
+    texts.add_argument("--items", type=COUNT, default=45_000, help="texts")
     texts.add_argument("--seed", type=int, default=0, help="seed of the problems")
 
     train_ = add("nat-train", train, "train a non-autoregressive system; checkpoint and export every two minutes")
     add_budget(train_, "seed of weights and order")
-    train_.add_argument("--rows", type=int, default=64, help="texts a step")
+    train_.add_argument("--rows", type=COUNT, default=64, help="texts a step")
     train_.add_argument("--half", action="store_true", help="products in bf16, where the processor is fast at them")
     train_.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     out = add("nat-export", export, "write the system of a checkpoint in bf16")
@@ -54,7 +55,7 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
         sub.add_argument("--out", type=Path, help="folder of the export; assets/crossed/KIND if not given")
     judge = add("nat-eval", nateval.evaluate, "measure non-autoregressive systems on held-out problems")
     judge.add_argument("--systems", type=Path, nargs="*", metavar="FOLDER", help="all embedded ones if not given")
-    judge.add_argument("--items", type=int, default=300, help="held-out problems")
+    judge.add_argument("--items", type=COUNT, default=300, help="held-out problems")
     judge.add_argument("--cards", action="store_true", help="write the card of each system, and SHA256SUMS")
     for sub in (texts, train_, out, judge):
         sub.add_argument("--target", type=Path, default=ASSETS / "source_target", help="folder")

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any, TypeVar, get_type_hints
 
+from engine.parser import COUNT, MINUTES
 from engine.training.trainer import Settings
 
 Mix = TypeVar("Mix")
@@ -13,8 +14,8 @@ Mix = TypeVar("Mix")
 
 def add_budget(parser: argparse.ArgumentParser, seed: str) -> None:
     """How long and how fast a model is trained; `seed` says of what."""
-    parser.add_argument("--minutes", type=float, default=5.0, help="wall-clock budget, minutes")
-    parser.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
+    parser.add_argument("--minutes", type=MINUTES, default=5.0, help="wall-clock budget, minutes")
+    parser.add_argument("--steps", type=COUNT, help="budget in steps, instead of minutes")
     parser.add_argument("--seed", type=int, default=0, help=seed)
     parser.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
 

@@ -13,6 +13,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM, 
 
 from engine.model import load_model
 from engine.model.checkpoint import revision_of
+from engine.parser import COUNT
 from engine.reward.likelihood import load_likelihood, save_likelihood
 from engine.reward.steps import SENTENCES
 from engine.tasks import FAMILIES, Problem, load_problems
@@ -47,12 +48,12 @@ def register(add: Any) -> None:
     """Add the subcommand to the parser of `python -m engine.training`."""
     sub = add("prm", make, "label steps by rollouts of the target, train the process reward model, measure it")
     sub.add_argument("--task", choices=FAMILIES, default="arithmetic", help="family of problems")
-    sub.add_argument("--items", type=int, default=640, help="training problems, one response each")
-    sub.add_argument("--heldout", type=int, default=240, help="held-out problems, one response each")
-    sub.add_argument("--rollouts", type=int, default=2, help="tries of the target from each step to learn from")
-    sub.add_argument("--heldout-rollouts", type=int, default=4, help="tries from each step to measure on")
+    sub.add_argument("--items", type=COUNT, default=640, help="training problems, one response each")
+    sub.add_argument("--heldout", type=COUNT, default=240, help="held-out problems, one response each")
+    sub.add_argument("--rollouts", type=COUNT, default=2, help="tries of the target from each step to learn from")
+    sub.add_argument("--heldout-rollouts", type=COUNT, default=4, help="tries from each step to measure on")
     sub.add_argument("--temperature", type=float, default=0.7, help="at which the target goes on")
-    sub.add_argument("--updates", type=int, default=300, help="updates, each over all responses")
+    sub.add_argument("--updates", type=COUNT, default=300, help="updates, each over all responses")
     sub.add_argument("--lr", type=float, default=3e-3, help="learning rate")
     sub.add_argument("--decay", type=float, default=0.1, help="weight decay")
     sub.add_argument("--seed", type=int, default=0, help="seed of draws")
@@ -62,8 +63,8 @@ def register(add: Any) -> None:
     sub.add_argument("--out", type=Path, default=ASSETS / "prm", help="folder of the export")
     check = add("prm-check", check_again, "measure the exported process reward model on fresh problems, into its card")
     check.add_argument("--task", choices=FAMILIES, default="arithmetic", help="family of problems")
-    check.add_argument("--heldout", type=int, default=240, help="held-out problems, one response each")
-    check.add_argument("--heldout-rollouts", type=int, default=4, help="tries from each step")
+    check.add_argument("--heldout", type=COUNT, default=240, help="held-out problems, one response each")
+    check.add_argument("--heldout-rollouts", type=COUNT, default=4, help="tries from each step")
     check.add_argument("--temperature", type=float, default=0.7, help="at which the target goes on")
     check.add_argument(
         "--problem-seed", type=int, default=21, help="of the held-out problems; those known are left out"

@@ -14,6 +14,7 @@ from transformers import AutoTokenizer, PegasusForConditionalGeneration
 
 from engine.heads.parallel import META
 from engine.lab import Lab
+from engine.parser import COUNT
 from engine.tasks import SOURCED, get_task, load_problems
 from engine.tasks.references import summarised, translated
 from engine.training import card, models, record
@@ -58,7 +59,7 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     judge.add_argument(
         "--parallel", type=Path, help="folder of a parallel drafter, run by the lab on the same problems"
     )
-    judge.add_argument("--items", type=int, default=300, help="held-out problems a family")
+    judge.add_argument("--items", type=COUNT, default=300, help="held-out problems a family")
     judge.add_argument("--cards", action="store_true", help="write the cards of all that is measured, and SHA256SUMS")
 
 

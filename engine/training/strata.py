@@ -13,6 +13,7 @@ import torch
 from engine.analysis.heterospec import samples
 from engine.analysis.reading import read_file
 from engine.lab import Lab
+from engine.parser import COUNT
 from engine.strata.bins import Strata
 from engine.strata.learning import granularity, stratify
 from engine.tasks import FAMILIES, load_problems
@@ -29,9 +30,9 @@ def register(add: Any) -> None:
     )
     sub.add_argument("--preset", default="tiny", help="models of the fresh runs")
     sub.add_argument("--eagle3", help="head of the fresh runs, instead of the preset's")
-    sub.add_argument("--items", type=int, default=60, help="training problems a family for the fresh runs")
-    sub.add_argument("--max-new-tokens", type=int, default=160, help="tokens a fresh run")
-    sub.add_argument("--layers", type=int, default=3, help="depth of the tree")
+    sub.add_argument("--items", type=COUNT, default=60, help="training problems a family for the fresh runs")
+    sub.add_argument("--max-new-tokens", type=COUNT, default=160, help="tokens a fresh run")
+    sub.add_argument("--layers", type=COUNT, default=3, help="depth of the tree")
     sub.add_argument(
         "--criterion", choices=("cart", "paper_eq2"), default="cart", help="what a split minimises (register H5)"
     )
@@ -44,7 +45,7 @@ def register(add: Any) -> None:
         default="local",
         help="which path's entropy fresh runs sum (register H7)",
     )
-    sub.add_argument("--min-leaf", type=int, default=10, help="fewest rounds in a bin")
+    sub.add_argument("--min-leaf", type=COUNT, default=10, help="fewest rounds in a bin")
     sub.add_argument("--beside", action="store_true", help="write strata-PATH.json beside the folder's strata.json")
     sub.add_argument("--out", type=Path, default=OUT, help="folder of strata.json")
 

@@ -33,8 +33,25 @@ def test_help_is_that_of_the_command(word: str, capsys: pytest.CaptureFixture[st
 )
 def test_words_are_handed_on(given: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(command, "training", seen.append)
-    assert main(given) == 0 and seen == [given]
+    monkeypatch.setattr(command, "training", lambda words: seen.append(words) or 2)
+    assert main(given) == 2 and seen == [given]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["eval", "--items", "0"], "--items: must be an integer >= 1, not '0'"),
+        (["train", "micro", "--steps", "-1"], "--steps: must be an integer >= 1, not '-1'"),
+        (["train", "micro", "--threads", "0"], "--threads: must be an integer >= 1, not '0'"),
+        (["train", "micro", "--minutes", "nan"], "--minutes: must be a number of minutes >= 0, not 'nan'"),
+    ],
+)
+def test_numbers_are_refused_before_anything_is_loaded(
+    given: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(given)
+    assert left.value.code == 2 and said in capsys.readouterr().err
 
 
 def test_a_run_in_json_lines(
