@@ -102,10 +102,12 @@ def problems(
     worked examples.
 
     Raises:
-        ConfigError: an unknown name, a published set without a source, or worked examples where there are none.
+        ConfigError: an unknown name, a published set without a source, or a source or worked examples for others.
     """
     if shots and name in EMBEDDED:
         raise ConfigError(f"{name} takes no worked examples; the models have learnt it without.")
+    if source and name in EMBEDDED:
+        raise ConfigError(f"{name} makes its own problems: leave --source out, or name a published task.")
     if name in EMBEDDED:
         return load_problems(name, split, n, seed)
     _published(name)

@@ -8,7 +8,7 @@ from engine.errors import ConfigError
 from engine.judge.criterion import NoWorse, Response, SameAnswer, SameRight, SameTests
 from engine.judge.equivalence import Equivalence, parse
 from engine.judge.events import PromptFinished
-from engine.judge.problems import judged
+from engine.judge.problems import judged, problems
 from engine.tasks import load_problems
 from engine.tasks.problem import Problem
 from engine.tasks.references import bleu_counts, bleu_of, sentence_bleu
@@ -72,6 +72,11 @@ def test_a_measure_is_for_tasks_that_it_measures() -> None:
 def spaced(margin: float) -> NoWorse:
     """BLEU of letters, each a word, against one reference."""
     return NoWorse(" ".join, lambda problem, text: sentence_bleu(text, ["b c d e h"]), margin, "BLEU")
+
+
+def test_a_source_is_for_published_tasks() -> None:
+    with pytest.raises(ConfigError, match="arithmetic makes its own problems: leave --source out"):
+        problems("arithmetic", "train", 1, source="mine.jsonl")
 
 
 def test_the_fall_of_bleu_is_that_by_hand() -> None:
