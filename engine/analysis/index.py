@@ -113,6 +113,7 @@ class Writer:
         """Nothing is written yet."""
         self._goal, self._held = writable(path), list[Mapping[str, Any]]()
         self._part = beside(self._goal)
+        self._sink: Any = None  # opened here, since pyarrow takes a path for an address
         self._file: Any = None
         self.count = 0
 
@@ -125,7 +126,8 @@ class Writer:
 
     def _flush(self) -> None:
         with naming(self._goal):
-            self._file = self._file or parquet.ParquetWriter(self._part, SCHEMA, compression="zstd")
+            self._sink = self._sink or self._part.open("xb")
+            self._file = self._file or parquet.ParquetWriter(self._sink, SCHEMA, compression="zstd")
             self._file.write_table(pa.Table.from_pylist(list(self._held), SCHEMA))
         self._held.clear()
 
@@ -147,8 +149,8 @@ class Writer:
 
     def _close(self) -> None:
         with naming(self._goal):
-            if self._file:
-                self._file.close()
+            for one in filter(None, (self._file, self._sink)):
+                one.close()
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:

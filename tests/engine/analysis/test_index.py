@@ -48,6 +48,14 @@ def test_an_index_says_what_the_runs_say(tmp_path: Path, capsys: pytest.CaptureF
     assert (tmp_path / found["named"][0]["file"]).is_file() and len(found["named"]) == 6
 
 
+def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+    """One that is no UTF-8 (`os.fsencode`), or that looks like an address."""
+    for name in ("\udcc3\udcbc", "s3:runs", "a b ü"):
+        (tmp_path / name).mkdir()
+        assert index.write(tmp_path / name / index.NAME, []) == 0
+        assert [path.name for path in (tmp_path / name).iterdir()] == [index.NAME]
+
+
 def test_a_file_of_several_runs_has_a_row_for_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = tmp_path / "one.jsonl"
     with (tmp_path / "several.jsonl").open("wb") as several:
