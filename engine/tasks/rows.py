@@ -14,6 +14,11 @@ from engine.errors import ConfigError
 MARK = b"\xef\xbb\xbf"  # a byte-order mark, which some editors write first
 
 
+def no_file(path: Path) -> str:
+    """Why there is nothing to read, in a sentence."""
+    return f"{path} is a folder: name a file in it." if path.is_dir() else f"There is no file {path}."
+
+
 def read_text(path: Path) -> str:
     """The text of a file; a byte-order mark is no part of it.
 
@@ -21,7 +26,7 @@ def read_text(path: Path) -> str:
         ConfigError: no such file, or one that is not UTF-8, with the line.
     """
     if not path.is_file():
-        raise ConfigError(f"There is no file {path}.")
+        raise ConfigError(no_file(path))
     data = path.read_bytes()
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
@@ -44,7 +49,7 @@ def json_lines(path: Path, torn: bool = False) -> Iterator[tuple[int, Any]]:
 def placed_lines(path: Path, torn: bool = False) -> Iterator[tuple[int, int, Any]]:
     """The same with the byte at which each line begins between number and value."""
     if not path.is_file():
-        raise ConfigError(f"There is no file {path}.")
+        raise ConfigError(no_file(path))
     with path.open("rb") as lines:
         end = 0
         for number, line in enumerate(lines, 1):

@@ -11,7 +11,7 @@ from engine.files.shards import MAIN, Shard, parts
 from engine.files.written import append, write
 from engine.tasks.marking import Marking
 from engine.tasks.problem import Problem
-from engine.tasks.rows import cut_in_head, json_lines, mend
+from engine.tasks.rows import cut_in_head, json_lines, mend, no_file
 from engine.trace.outcome import calls
 from engine.trace.store import Trace
 
@@ -118,6 +118,8 @@ def read_rows(path: Path) -> tuple[Row, list[Row]]:
     Raises:
         ConfigError: no such file, a damaged one, or one without a finished trajectory.
     """
+    if not path.is_file():
+        raise ConfigError(no_file(path))
     found = [] if cut_in_head(path, BEGINS) else _read(path)
     if not found:
         raise ConfigError(f"{path} holds no experiment.")

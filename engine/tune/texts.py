@@ -8,7 +8,7 @@ from engine.analysis.reading import read_file
 from engine.errors import ConfigError
 from engine.model import Tokenizer
 from engine.tasks import load_problems
-from engine.tasks.rows import json_lines, read_text
+from engine.tasks.rows import json_lines, no_file, read_text
 
 FIELDS = ("text", "response", "solution", "answer", "completion", "output")
 HEAD = b'{"kind":"run"'  # of a trace
@@ -33,7 +33,7 @@ def of_file(path: Path, vocab: int | None = None) -> Iterator[list[int] | str]:
         TraceError: a damaged trace.
     """
     if not path.is_file():
-        raise ConfigError(f"There is no file {path}.")
+        raise ConfigError(no_file(path))
     if path.name.endswith(".gz") or _is_trace(path):
         for trace in read_file(path):
             ids = [*trace.head.prompt_ids, *trace.token_ids]

@@ -256,6 +256,17 @@ def test_processes_share_a_file_of_rows(tmp_path):
     assert all_of_it.gather(sets[:1]) == 0 and len(read_rows(tmp_path / "y.jsonl")[1]) == 2
 
 
+def test_what_holds_no_rows_is_told_by_what_it_is(tmp_path):
+    (tmp_path / "empty.jsonl").write_text("")
+    for path, said in (
+        (tmp_path, "is a folder"),
+        (tmp_path / "x", "There is no file"),
+        (tmp_path / "empty.jsonl", "no exp"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            read_rows(path)
+
+
 def test_the_whole_is_not_written_while_somebody_appends_to_it(tmp_path, monkeypatch):
     """A run without --shard: what it adds between another's look and writing would be gone."""
     monkeypatch.setattr("engine.files.held.PATIENCE", 0.2)
