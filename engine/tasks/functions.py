@@ -158,7 +158,7 @@ def equivalent(a: str | None, b: str | None) -> bool:
         return False
     try:
         return _shape(a) == _shape(b)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the latter two of what is nested too deeply
         return a.strip() == b.strip()
 
 

@@ -12,11 +12,12 @@ LONGEST = 120  # characters of an expression that is handed to a computer algebr
 
 
 def number(text: str) -> Fraction | None:
-    """The number that a text is, without commas, currency, percent sign and closing dot; None when it is none."""
+    """The number that a text is, without commas, currency, percent sign and closing dot; None when it is none, or has
+    more digits than Python reads (4,300)."""
     plain = re.sub(r"[,\s$€£%]", "", text).rstrip(".")
     try:
         return Fraction(plain) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(/\d+)?", plain) else None
-    except ZeroDivisionError:
+    except (ValueError, ZeroDivisionError):
         return None
 
 

@@ -49,6 +49,8 @@ def test_functions_are_equal_up_to_names() -> None:
     assert not functions.equivalent("def f(:", a)
     short, long = "def f(n):\n    n += 2\n    return n\n", "def f(n):\n    # twice\n    n = n + 2\n    return n\n"
     assert functions.equivalent(short, long) and not functions.equivalent(short, long.replace("+", "-"))
+    nested = f"def f(n):\n    return {'-' * 20_000}n\n"  # deeper than Python's parser goes
+    assert functions.equivalent(nested, nested) and not functions.equivalent(nested, a)
     biggest = "def f(xs):\n    return max(xs)\n"
     assert not functions.equivalent(biggest, biggest.replace("max", "min"))
 

@@ -44,6 +44,7 @@ SHORT = {
         ("1/0", "3", False),
         (None, "3", False),
         ("07", "7", True),
+        ("9" * 5000, "7", False),
     ],
 )
 def test_numbers_compare_as_numbers(a: str | None, b: str, same: bool) -> None:
