@@ -154,13 +154,18 @@ def area(given: list[float], labelled: list[Labelled], writer: str = "") -> dict
 
 
 def bounds(given: list[float], labelled: list[Labelled], writer: str = "") -> dict[str, float]:
-    """95 % intervals of both areas, over responses: 1,000 seeded resamples; those without steps of either kind are left
-    out."""
-    steps = _steps(given, labelled, "" if writer == "both" else writer)
+    """95 % intervals of both areas, over problems, whose steps and responses are no independent ones: 1,000 seeded
+    resamples; those without steps of either kind are left out."""
+    writer = "" if writer == "both" else writer
+    mine = [one.key for one in labelled if writer in ("", one.writer)]
+    problems: dict[str, list[tuple[float, bool, bool]]] = {key: [] for key in mine}
+    for key, steps in zip(mine, _steps(given, labelled, writer), strict=True):
+        problems[key] += steps
+    units = list(problems.values())
     generator = np.random.default_rng(0)
     found: dict[str, list[float]] = {"auc": [], "auc_first_wrong": []}
     for _ in range(1_000):
-        drawn = [step for i in generator.integers(0, len(steps), len(steps)) for step in steps[i]]
+        drawn = [step for i in generator.integers(0, len(units), len(units)) for step in units[i]]
         for name, kept in (("auc", drawn), ("auc_first_wrong", [step for step in drawn if step[2]])):
             value = roc([score for score, *_ in kept], [right for _, right, _ in kept]).auc
             found[name] += [] if value is None else [value]

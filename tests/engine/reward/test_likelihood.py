@@ -14,6 +14,7 @@ from engine.reward.likelihood import LINE, LikelihoodReward, load_likelihood, sa
 from engine.reward.model import load_reward
 from engine.tasks import load_problems
 from engine.training.prm import PrmSettings, PrmTrainer, area, bounds, read, scores
+from engine.training.prmcommands import _page
 from engine.training.rollouts import Labelled, Labeller, Plan, labelled_in
 from tests.engine.zoo import Zoo
 
@@ -64,6 +65,22 @@ def test_the_shipped_one_tells_steps_apart() -> None:
     assert fresh["draft"]["auc_low"] > fresh["target"]["auc_high"], (
         "it knows the draft's mistakes, not the target's own"
     )
+
+
+def test_the_shipped_page_is_its_card_s() -> None:
+    assert (SHIPPED / "README.md").read_text() == _page(json.loads((SHIPPED / "card.json").read_text()))
+
+
+def test_intervals_are_over_problems() -> None:
+    """Many responses to one problem are one unit: twice the same ones say no more than once."""
+    once = [
+        Labelled(f"problem {i}", "?", "a.b.", "draft", (2, 4), (1, i % 3 > 0), 1)  # every third ends wrong
+        for i in range(24)
+    ]
+    given = [0.9 - 0.02 * (i % 7) - 0.03 * (step and i % 3 == 0) for i in range(24) for step in range(2)]
+    ends = bounds(given, once)
+    assert bounds([*given, *given], [*once, *once]) == ends
+    assert ends["auc_low"] < (area(given, once)["auc"] or 0) < ends["auc_high"]
 
 
 @pytest.fixture(scope="module")
