@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from engine.errors import ConfigError
 from engine.nat.canvas import Canvas
 from engine.training import natcommands, nateval
 from engine.training.distilled import Distilled, distil, read
@@ -39,6 +40,36 @@ def test_distilled_texts_go_on_where_they_stopped(tmp_path: Path) -> None:
     pairs = read(whole)
     assert 0 < len(pairs) < 40
     assert pairs == [(a, b) for a, b in lines if b[-1] == 1] and all(b == [*a[-2::-1], 1] for a, b in pairs)
+
+
+def test_a_cut_file_of_texts_goes_on_and_another_s_is_refused(tmp_path: Path) -> None:
+    """A stop within a line costs that line; sources of another seed are not mixed in."""
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    list(distil(whole, 12, 3, letters, backwards))
+    lines = whole.read_bytes().splitlines(keepends=True)
+    for kept in (lines[7][:9], lines[7][:-1], b""):
+        cut.write_bytes(b"".join(lines[:7]) + kept)
+        assert list(distil(cut, 12, 3, letters, backwards)) == [12] and cut.read_bytes() == whole.read_bytes()
+    for seed, ids in ((4, letters), (3, lambda text: [2, *letters(text)])):
+        with pytest.raises(ConfigError, match="begun with other sources than those of seed"):
+            list(distil(cut, 20, seed, ids, backwards))
+    assert cut.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "holds no text: `python -m engine.training nat-texts` writes some"),
+        ("[[5, 1], [6, 1]]\n[[5, ", "line 2 is not JSON"),
+        ("[[5, 1], [6, 1]]\n[[5, 1]]", r"line 2 is no source with its text: \[\[5, 1\]\]"),
+        ("[[5, 1], []]", "line 1 is no source with its text"),
+        ("[[5, 1], [6, 7]]", "holds no text"),
+    ],
+)
+def test_damaged_files_of_texts_are_told_by_line(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "texts.jsonl").write_text(text)
+    with pytest.raises(ConfigError, match=words):
+        read(tmp_path / "texts.jsonl")
 
 
 def test_batches_are_passages_over_all_texts(tmp_path: Path) -> None:
