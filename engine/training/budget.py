@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 import torch
 
+from engine.errors import AssetError
+
 
 class Budget(Protocol):
     """Settings of a run. The learning rate follows whichever budget is given: steps, else minutes."""
@@ -86,6 +88,15 @@ def write_checkpoint(state: dict[str, Any], file: Path) -> None:
 
 
 def read_checkpoint(file: Path) -> dict[str, Any]:
-    """The state in a file."""
-    state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+    """The state in a file.
+
+    Raises:
+        AssetError: there is none, or it is damaged.
+    """
+    if not file.is_file():
+        raise AssetError(f"There is no checkpoint {file}: train without --resume first, or name another --work.")
+    try:
+        state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises whatever it likes on damaged files
+        raise AssetError(f"The checkpoint {file} cannot be read: {str(error)[:120]}") from None
     return state

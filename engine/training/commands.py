@@ -19,7 +19,7 @@ from engine.training.data import Mix
 from engine.training.evaluate import Judge, together
 from engine.training.options import hardware, parse_mix, say, settings_of
 from engine.training.requirements import check
-from engine.training.trainer import Trainer, read_settings, read_state, write_state
+from engine.training.trainer import Trainer, read_state, settings_in, write_state
 
 ASSETS = Path("assets/tiny")
 
@@ -36,10 +36,10 @@ def train(options: argparse.Namespace) -> None:
     words = AutoTokenizer.from_pretrained(options.tokenizer)
     settings = settings_of(options.shape, options, parse_mix(options.mix, Mix))
     trainer = Trainer(settings, words, options.device, options.threads)
-    if options.grow:
-        trainer.grow(read_state(options.grow))
-    elif options.resume:
+    if options.resume:
         trainer.load(read_state(work))
+    elif options.grow:
+        trainer.grow(read_state(options.grow))
 
     def save() -> None:
         write_state(trainer, work)
@@ -72,8 +72,9 @@ def export(options: argparse.Namespace) -> None:
     """Write the model of a checkpoint, as it is, to the folder of its export."""
     work, out = _folders(options)
     words = AutoTokenizer.from_pretrained(options.tokenizer)
-    trainer = Trainer(read_settings(work), words)
-    trainer.load(read_state(work))
+    state = read_state(work)
+    trainer = Trainer(settings_in(state, options.shape), words)
+    trainer.load(state)
     _publish(trainer, out, options)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerBase
 
+from engine.errors import ModelMismatch
 from engine.training.card import TRAINING
 
 # layers, width, MLP width, query heads, key and value heads; heads are 64 wide
@@ -50,14 +51,17 @@ def grown(small: LlamaForCausalLM, shape: str, tokenizer: PreTrainedTokenizerBas
     """A deeper model that computes what `small` does: new layers, evenly spread, add nothing to the stream yet.
 
     Each is a copy of the layer below it whose two output projections are zero (block expansion: Wu et al. 2024, arXiv
-    2401.02415). Raises ValueError when `shape` differs in more than depth or is not deeper.
+    2401.02415).
+
+    Raises:
+        ModelMismatch: `shape` differs in more than depth or is not deeper.
     """
     big = build(shape, tokenizer, seed)
     (old, *width), (new, *same) = (
         (c.num_hidden_layers, c.hidden_size, c.intermediate_size) for c in (small.config, big.config)
     )
     if width != same or new <= old:
-        raise ValueError(
+        raise ModelMismatch(
             f"{shape} has {new} layers of width {same[0]}; growing wants more layers than {old}, of the same width"
         )
     sources = sources_of(old, new)

@@ -22,7 +22,7 @@ from engine.training.batches import Batch
 from engine.training.card import TRAINING
 from engine.training.options import add_budget, say, settings_of
 from engine.training.sourcecommands import ASSETS, greedy, load
-from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
+from engine.training.trainer import Settings, Trainer, read_state, settings_in, write_state
 
 TEXTS = Path("build/distilled.jsonl")
 
@@ -47,11 +47,11 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     train_.add_argument("--rows", type=COUNT, default=64, help="texts a step")
     train_.add_argument("--half", action="store_true", help="products in bf16, where the processor is fast at them")
     train_.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
+    train_.add_argument("--begin", type=Path, metavar="FOLDER", help="begun with the weights of an exported system")
     out = add("nat-export", export, "write the system of a checkpoint in bf16")
     for sub in (train_, out):
         sub.add_argument("kind", choices=sorted(SYSTEMS))
         sub.add_argument("--work", type=Path, help="folder of the checkpoint; build/KIND if not given")
-        sub.add_argument("--begin", type=Path, metavar="FOLDER", help="begun with the weights of an exported system")
         sub.add_argument("--out", type=Path, help="folder of the export; assets/crossed/KIND if not given")
     judge = add("nat-eval", nateval.evaluate, "measure non-autoregressive systems on held-out problems")
     judge.add_argument("--systems", type=Path, nargs="*", metavar="FOLDER", help="all embedded ones if not given")
@@ -118,6 +118,7 @@ def train(options: argparse.Namespace) -> None:
         trainer.load(read_state(work))
     elif options.begin:
         begin_as(trainer.model, options.begin)
+        trainer.begun = f"--begin {ASSETS / options.begin.name}"
 
     def save() -> None:
         write_state(trainer, work)
@@ -128,8 +129,9 @@ def train(options: argparse.Namespace) -> None:
 
 def export(options: argparse.Namespace) -> None:
     """Write the system of a checkpoint, as it is, to the folder of its export."""
-    trainer = NatTrainer(read_settings(_work(options), NatMix), options.target, options.texts)
-    trainer.load(read_state(_work(options)))
+    state = read_state(_work(options))
+    trainer = NatTrainer(settings_in(state, options.kind, NatMix), options.target, options.texts)
+    trainer.load(state)
     _publish(trainer, options)
 
 
@@ -141,8 +143,7 @@ def _work(options: argparse.Namespace) -> Path:
 def _publish(trainer: NatTrainer, options: argparse.Namespace) -> None:
     folder = options.out or ASSETS / options.kind
     save_nat(trainer.model, folder)
-    begun = f"--begin {ASSETS / options.begin.name}" if options.begin else ""
-    told = record.describe(trainer, "cpu, 1 threads", "nat-train", begun, _mixed)
+    told = record.describe(trainer, "cpu, 1 threads", "nat-train", _mixed)
     told |= {"target": trainer.target.revision}
     (folder / TRAINING).write_text(json.dumps(told, indent=1) + "\n")
 

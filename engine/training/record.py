@@ -20,16 +20,15 @@ def describe(
     trainer: Trainer,
     hardware: str,
     command: str = "train",
-    begun: str = "",
     mixed: Callable[[dict[str, Any]], str] = in_words,
 ) -> dict[str, Any]:
-    """The training record of a model, as JSON types; `command` is the one that trains it, `begun` what more its
-    first leg was given, `mixed` says a mix in options."""
+    """The training record of a model, as JSON types; `command` is the one that trains it, `mixed` says a
+    mix in options."""
     settings, legs = trainer.settings, trainer.history
     pairs = zip([legs[0], *legs], legs, strict=False)
     first, *rest = [_command(command, leg, before, mixed(leg["settings"]["mix"])) for before, leg in pairs]
     return {
-        "commands": [f"{first} {begun}".strip(), *rest],
+        "commands": [f"{first} {trainer.begun}".strip(), *rest],
         "settings": asdict(settings),
         "progress": asdict(trainer.progress),
         "parameters": sum(p.numel() for p in trainer.parameters),

@@ -24,7 +24,7 @@ from engine.training.evaluate import EVAL_SEED, Metrics, rounds_of
 from engine.training.options import add_budget, hardware, parse_mix, say, settings_of
 from engine.training.requirements import check_sourced
 from engine.training.sourced import SHAPES, SourceMix, SourceTrainer, train_tokenizer
-from engine.training.trainer import read_settings, read_state, write_state
+from engine.training.trainer import read_state, settings_in, write_state
 
 ASSETS = Path("assets/crossed")
 LONGEST = 96  # tokens written for one source, in the evaluation
@@ -42,14 +42,14 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     add_budget(train_, "seed of weights and corpus")
     train_.add_argument("--mix", nargs="*", default=[], metavar="NAME=N", help="see sourced.SourceMix")
     train_.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
+    train_.add_argument(
+        "--encoder", type=Path, metavar="FOLDER", help="begun with the encoder and embeddings of an exported model"
+    )
     out = add("source-export", export, "write the model of a checkpoint in bf16")
     for sub in (train_, out):
         sub.add_argument("shape", choices=sorted(SHAPES))
         sub.add_argument("--tokenizer", type=Path, default=ASSETS / "tokenizer", help="folder")
         sub.add_argument("--work", type=Path, help="folder of the checkpoint; build/SHAPE if not given")
-        sub.add_argument(
-            "--encoder", type=Path, metavar="FOLDER", help="begun with the encoder and embeddings of an exported model"
-        )
         sub.add_argument("--out", type=Path, help="folder of the export; assets/crossed/SHAPE if not given")
         sub.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
 
@@ -79,6 +79,7 @@ def train(options: argparse.Namespace) -> None:
         trainer.load(read_state(work))
     elif options.encoder:
         trainer.begin_as(load(options.encoder))
+        trainer.begun = f"--encoder {ASSETS / options.encoder.name}"
 
     def save() -> None:
         write_state(trainer, work)
@@ -90,8 +91,9 @@ def train(options: argparse.Namespace) -> None:
 def export(options: argparse.Namespace) -> None:
     """Write the model of a checkpoint, as it is, to the folder of its export."""
     words = AutoTokenizer.from_pretrained(options.tokenizer)
-    trainer = SourceTrainer(read_settings(_work(options), SourceMix), words)
-    trainer.load(read_state(_work(options)))
+    state = read_state(_work(options))
+    trainer = SourceTrainer(settings_in(state, options.shape, SourceMix), words)
+    trainer.load(state)
     _publish(trainer, options)
 
 
@@ -203,8 +205,7 @@ def load(folder: Path) -> PegasusForConditionalGeneration:
 
 def _publish(trainer: SourceTrainer, options: argparse.Namespace) -> None:
     out = options.out or ASSETS / options.shape
-    begun = f"--encoder {ASSETS / options.encoder.name}" if options.encoder else ""
-    told = record.describe(trainer, hardware(options), "source-train", begun)
+    told = record.describe(trainer, hardware(options), "source-train")
     models.export(trainer.model, trainer.tokenizer, out, told)
     if masks := trainer.settings.mix.masks:
         (out / META).write_text(json.dumps({"mask": trainer.tokenizer.pad_token_id, "masks": masks}) + "\n")

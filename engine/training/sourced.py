@@ -18,6 +18,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
+from engine.errors import ModelMismatch
 from engine.tasks import SOURCED, Problem, load_problems
 from engine.training.batches import Pairs, ProblemStream, padded
 from engine.training.tokenizer import learnt
@@ -138,12 +139,14 @@ class SourceTrainer(Trainer):
         """Start with the encoder and the embeddings of another model of the same width.
 
         Raises:
-            ValueError: its encoder has another shape.
+            ModelMismatch: its encoder has another shape.
         """
         body, given = self.model.model, other.model
         wanted = {name: x.shape for name, x in body.encoder.state_dict().items()}
         if wanted != {name: x.shape for name, x in given.encoder.state_dict().items()}:
-            raise ValueError(f"{self.settings.shape} has an encoder of another shape than the model it was to begin as")
+            raise ModelMismatch(
+                f"{self.settings.shape} has an encoder of another shape than the model it was to begin as"
+            )
         body.encoder.load_state_dict(given.encoder.state_dict())
 
     def stacks(self) -> list[nn.ModuleList]:

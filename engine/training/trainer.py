@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,17 +13,18 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase
 
+from engine.errors import ModelMismatch
 from engine.training.batches import Batch, Stream
 from engine.training.budget import Progress, read_checkpoint, update, write_checkpoint
 from engine.training.data import Corpus, Mix
-from engine.training.models import build, grown
+from engine.training.models import SHAPES, build, grown
 
 CHECKPOINT = "checkpoint.pt"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One run. The learning rate follows whichever budget is nearer its end: minutes or steps."""
+    """One run. The learning rate follows whichever budget is given: steps, else minutes."""
 
     shape: str
     minutes: float = 5.0
@@ -62,6 +62,7 @@ class Trainer:
             torch.optim.AdamW(others, lr=settings.other_lr, betas=(0.9, 0.98), weight_decay=0.0),
         ]
         self.progress = Progress()
+        self.begun = ""  # options that gave the first weights, for the record
         self.history = [self._leg()]
 
     def data(self) -> Stream[Any]:
@@ -135,6 +136,7 @@ class Trainer:
         return {
             "settings": asdict(self.settings),
             "history": self.history,
+            "begun": self.begun,
             "progress": asdict(self.progress),
             "model": self.model.state_dict(),
             "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
@@ -142,8 +144,16 @@ class Trainer:
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over a `state`; the settings at hand stay (so a budget can be extended)."""
-        self.model.load_state_dict(state["model"])
+        """Take over a `state`; the settings at hand stay (so a budget can be extended).
+
+        Raises:
+            ModelMismatch: it is of another shape, or of a model with another tokenizer.
+        """
+        of_shape(state, self.settings.shape)
+        try:
+            self.model.load_state_dict(state["model"])
+        except RuntimeError:
+            raise ModelMismatch("The checkpoint's weights have other sizes: give the tokenizer it has.") from None
         self._follow(state)
         for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(saved)
@@ -151,19 +161,23 @@ class Trainer:
 
     def grow(self, state: dict[str, Any]) -> None:
         """Take over the `state` of a shallower model: its function and its place, with fresh optimisers and silent new
-        layers."""
-        small = build(state["settings"]["shape"], self.tokenizer, self.settings.seed)
+        layers.
+
+        Raises:
+            ModelMismatch: it is not shallower, or differs in more than depth.
+        """
+        small = build(of_shape(state, *SHAPES), self.tokenizer, self.settings.seed)
         small.load_state_dict(state["model"])
         big = grown(small, self.settings.shape, self.tokenizer, self.settings.seed)
         self.model.load_state_dict(big.state_dict())
         self._follow(state)
 
     def _follow(self, state: dict[str, Any]) -> None:
-        """Go on after the steps of `state`; other settings begin a new leg."""
-        self.progress = Progress(**state["progress"])
-        self.history = list(state["history"])
-        if self.history[-1]["settings"] != asdict(self.settings):
-            self.history.append(self._leg())
+        """Go on after the steps of `state`; other settings, or other data, begin a new leg."""
+        self.progress, self.begun = Progress(**state["progress"]), state["begun"]
+        now, self.history = self._leg(), list(state["history"])
+        if now | {"from_step": self.history[-1]["from_step"]} != self.history[-1]:
+            self.history.append(now)
 
 
 def _shares(batches: Sequence[Batch], n: int) -> list[list[Batch]]:
@@ -175,18 +189,38 @@ def _shares(batches: Sequence[Batch], n: int) -> list[list[Batch]]:
 
 
 def write_state(trainer: Trainer, folder: Path) -> None:
-    """Write the checkpoint and its progress atomically."""
+    """Write the checkpoint; it appears complete or not at all."""
     write_checkpoint(trainer.state(), folder / CHECKPOINT)
-    run = {"settings": asdict(trainer.settings), "progress": asdict(trainer.progress)}
-    (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n")
-
-
-def read_settings(folder: Path, mix: type[Any] = Mix) -> Settings:
-    """The settings that the checkpoint of a folder was trained with; `mix` is the class of its corpus's."""
-    values = json.loads((folder / "run.json").read_text())["settings"]
-    return Settings(**{**values, "mix": mix(**values["mix"])})
 
 
 def read_state(folder: Path) -> dict[str, Any]:
-    """The checkpoint of a folder, as `Trainer.load` takes it."""
+    """The checkpoint of a folder, as `Trainer.load` takes it.
+
+    Raises:
+        AssetError: there is none, or it is damaged.
+    """
     return read_checkpoint(folder / CHECKPOINT)
+
+
+def settings_in(state: dict[str, Any], shape: str, mix: type[Any] = Mix) -> Settings:
+    """The settings that a checkpoint of that shape was trained with; `mix` is the class of its corpus's.
+
+    Raises:
+        ModelMismatch: it is of another shape.
+    """
+    of_shape(state, shape)
+    values = state["settings"]
+    return Settings(**{**values, "mix": mix(**values["mix"])})
+
+
+def of_shape(state: dict[str, Any], *shapes: str) -> str:
+    """The shape of a checkpoint, which is one of these.
+
+    Raises:
+        ModelMismatch: it is another, or the checkpoint is of something else.
+    """
+    settings = state.get("settings", {})
+    found = str(settings.get("shape", settings.get("kind", "something else")))
+    if found not in shapes:
+        raise ModelMismatch(f"The checkpoint is of {found}, and {' or '.join(shapes)} was asked for.")
+    return found

@@ -11,6 +11,7 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
+from engine.errors import ModelMismatch
 from engine.heads.parallel import META
 from engine.lab import Lab
 from engine.tasks import load_problems
@@ -19,7 +20,7 @@ from engine.training.options import parse_mix
 from engine.training.requirements import check_sourced
 from engine.training.sourcecommands import evaluate, export, greedy, train
 from engine.training.sourced import SourceCorpus, SourceMix, SourceTrainer, encode, masked, train_tokenizer
-from engine.training.trainer import Settings, read_settings, read_state, write_state
+from engine.training.trainer import Settings, read_state, settings_in, write_state
 
 MIX = SourceMix(translation=3, summaries=1)
 SETTINGS = Settings("source_micro", steps=4, mix=MIX, warmup_steps=2)
@@ -66,7 +67,7 @@ def test_a_resumed_run_equals_an_unbroken_one(words: PreTrainedTokenizerFast, tm
     for _ in range(2):
         part.step()
     write_state(part, tmp_path)
-    again = SourceTrainer(read_settings(tmp_path, SourceMix), words)
+    again = SourceTrainer(settings_in(read_state(tmp_path), "source_micro", SourceMix), words)
     again.load(read_state(tmp_path))
     assert [again.step() for _ in range(2)] == losses[2:] and losses[3] < losses[0]
 
@@ -85,7 +86,7 @@ def test_a_parallel_drafter_begins_with_another_s_encoder(words: PreTrainedToken
     for _ in range(6):
         drafter.step()
     assert batch.loss(drafter.model).item() < before
-    with pytest.raises(ValueError, match="an encoder of another shape"):
+    with pytest.raises(ModelMismatch, match="an encoder of another shape"):
         SourceTrainer(Settings("source_draft", steps=1, mix=MIX), words).begin_as(target.model)
 
 

@@ -10,11 +10,13 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase
 
+from engine.errors import AssetError, ModelMismatch
 from engine.tasks import load_problems
-from engine.training import models
+from engine.training import commands, models
+from engine.training.__main__ import main
 from engine.training.data import Corpus, Mix, encode
 from engine.training.record import describe
-from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
+from engine.training.trainer import Settings, Trainer, read_state, settings_in, write_state
 from tests.modes import alike
 
 MIX = Mix(arithmetic=2, functions=2, sentences=2, drills=1)
@@ -56,12 +58,66 @@ def test_a_resumed_run_equals_an_unbroken_one(words: PreTrainedTokenizerBase, tm
     for _ in range(3):
         part.step()
     write_state(part, tmp_path)
-    again = Trainer(read_settings(tmp_path), words, threads=2)
+    again = Trainer(settings_in(read_state(tmp_path), "micro"), words, threads=2)
     again.load(read_state(tmp_path))
     assert [again.step() for _ in range(3)] == losses[3:]
     assert len(again.history) == 1
     for a, b in zip(whole.model.parameters(), again.model.parameters(), strict=True):
         assert torch.equal(a, b)
+
+
+def test_a_resumed_run_tells_how_it_began_and_whether_its_data_changed(
+    words: PreTrainedTokenizerBase, tmp_path: Path
+) -> None:
+    trainer = Trainer(SETTINGS, words)
+    trainer.begun = "--encoder other"
+    trainer.step()
+    write_state(trainer, tmp_path)
+    state = read_state(tmp_path)
+    same, changed = Trainer(SETTINGS, words), Trainer(SETTINGS, words)
+    same.load(state)
+    assert describe(same, "cpu")["commands"] == describe(trainer, "cpu")["commands"]
+    assert describe(same, "cpu")["commands"][0].endswith(" --encoder other")
+    state["history"][0]["data_sha256"] = "of an older corpus"
+    changed.load(state)
+    told = describe(changed, "cpu")
+    assert told["data_sha256"] == ["of an older corpus", changed.corpus.digest()]
+    assert [leg["from_step"] for leg in changed.history] == [0, 1] and "--resume (at step 1)" in told["commands"][1]
+
+
+def test_checkpoints_that_cannot_be_gone_on_with_are_told(
+    words: PreTrainedTokenizerBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_state(Trainer(SETTINGS, words), tmp_path / "work")
+    made = [*("--threads", "1", "--device", "cpu"), "--out", str(tmp_path / "out")]
+
+    def said(*given: str) -> str:
+        assert main([*given, *made]) == 2 and not (tmp_path / "out").exists()
+        return capsys.readouterr().err
+
+    for command in ("train", "export"):
+        other = [command, "draft", "--work", str(tmp_path / "work"), *(["--resume"] if command == "train" else [])]
+        assert "The checkpoint is of micro, and draft was asked for." in said(*other)
+    assert "draft has 2 layers of width 192" in said("train", "draft", "--grow", str(tmp_path / "work"))
+    assert "There is no checkpoint" in said("train", "micro", "--resume", "--work", str(tmp_path / "none"))
+    (tmp_path / "work" / "checkpoint.pt").write_bytes((tmp_path / "work" / "checkpoint.pt").read_bytes()[:999])
+    assert "cannot be read" in said("export", "micro", "--work", str(tmp_path / "work"))
+    with pytest.raises(AssetError):
+        read_state(tmp_path / "work")
+
+
+def test_a_grown_run_that_was_cut_off_goes_on_from_its_own_checkpoint(
+    words: PreTrainedTokenizerBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command with --resume put behind it: it does not grow again."""
+    monkeypatch.setitem(models.SHAPES, "deep", (2, 64, 64, 1, 1))
+    monkeypatch.setattr(commands, "_publish", lambda *_: None)
+    write_state(Trainer(SETTINGS, words), tmp_path / "small")
+    mix = ["--mix", "arithmetic=1", "functions=1", "sentences=1", "drills=1", "--threads", "1", "--device", "cpu"]
+    grown = ["train", "deep", "--grow", str(tmp_path / "small"), "--work", str(tmp_path / "work"), *mix, "--steps"]
+    assert main([*grown, "2"]) == 0 and main([*grown, "3", "--resume"]) == 0
+    history = read_state(tmp_path / "work")["history"]
+    assert [(leg["settings"]["shape"], leg["from_step"]) for leg in history] == [("micro", 0), ("deep", 0), ("deep", 2)]
 
 
 def test_a_grown_model_computes_what_the_small_one_did(
@@ -82,7 +138,7 @@ def test_a_grown_model_computes_what_the_small_one_did(
     assert all(layer.mlp.down_proj.weight.abs().max() > 0 for layer in big.model.model.layers)
     assert big.progress.step == 3 and "train deep" in describe(big, "")["commands"][1]
     assert "--grow build/micro (at step 2)" in describe(big, "")["commands"][1]
-    with pytest.raises(ValueError, match="wants more layers than 3"):
+    with pytest.raises(ModelMismatch, match="wants more layers than 3"):
         models.grown(big.model, "micro", words, 0)
 
 
