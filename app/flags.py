@@ -9,9 +9,9 @@ from typing import Any
 from app import zerogpu
 from app.guard import ORIGINS
 from engine import __version__
-from engine.cli.kinds import THREADS
 from engine.config import LAB_OPTIONS
 from engine.errors import ConfigError
+from engine.kinds import THREADS
 from engine.model.devices import dtype_on, homes
 from engine.parser import Parser
 from engine.tasks.permission import SWITCH

@@ -1,14 +1,11 @@
-"""The parser of a command line: argparse's, which also tells the nearest name of what it does not know;
-and kinds of numbers."""
+"""The parser of a command line: argparse's, which also tells the nearest name of what it does not know."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any
 
 from engine.errors import MOST_SHOWN, unknown
-
-T = TypeVar("T")
 
 
 class Parser(argparse.ArgumentParser):
@@ -42,23 +39,3 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             what = action.metavar if isinstance(action.metavar, str) else "choice"
             raise argparse.ArgumentError(action, unknown(what.lower(), value, map(str, action.choices)))
-
-
-def option(kind: Callable[[str], T], fits: Callable[[T], bool], words: str) -> Callable[[str], T]:
-    """The type of an option: argparse refuses what does not fit, and says that it is no such thing."""
-
-    def read(text: str) -> T:
-        try:
-            value = kind(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}") from None
-        if not fits(value):
-            raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}")
-        return value
-
-    return read
-
-
-COUNT = option(int, lambda n: n >= 1, "an integer >= 1")
-SIZE = option(int, lambda n: n >= 0, "an integer >= 0")
-MINUTES = option(float, lambda t: t >= 0, "a number of minutes >= 0")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from engine.analysis.advice import advise, batches
-from engine.cli.kinds import COUNT, TO_FOLDER
 from engine.cli.options import add_models, add_prompts, add_sampling, decoding, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import split
 from engine.config import label
 from engine.errors import ConfigError
+from engine.kinds import COUNT, TO_FOLDER
 from engine.runs.costs import passes_of
 from engine.served.configs import ENGINES, configurations
 from engine.tasks import FAMILIES, load_problems

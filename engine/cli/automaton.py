@@ -6,9 +6,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from engine.cli.kinds import COUNT, TO_FOLDER
 from engine.cli.options import add_models, load_lab
 from engine.errors import ConfigError
+from engine.kinds import COUNT, TO_FOLDER
 from engine.lookup.static import build_static, tokenizer_mark
 from engine.tune.texts import encode, of_file, of_task
 

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 
 from engine.bench.batches import METHODS, Speed, batch_speeds, stops_paying
-from engine.cli.kinds import option
 from engine.cli.options import Prompt, load_lab
 from engine.cli.progress import track
 from engine.cli.specs import once, split
 from engine.config import label, parse_method
 from engine.files.written import write
+from engine.kinds import option
 from engine.methods import get_card
 from engine.model.devices import described
 from engine.tasks.marking import OWN

@@ -18,13 +18,13 @@ from engine.bench.contest import Contender, Lap, Times, contest
 from engine.cli.autobench import TASKS, bench_auto
 from engine.cli.batchbench import SIZES, bench_batches, tell
 from engine.cli.compare import quality_lines
-from engine.cli.kinds import COUNT, TO_FILE
 from engine.cli.options import add_models, add_prompts, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import Spec, once, split
 from engine.config import label, parse_method
 from engine.errors import ConfigError
 from engine.files.places import locate
+from engine.kinds import COUNT, TO_FILE
 from engine.lab import Lab
 from engine.model.devices import described
 from engine.runs.loading import wanted

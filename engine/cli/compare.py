@@ -15,7 +15,6 @@ from engine.analysis.index import entry
 from engine.analysis.index import flaw as flaw_of_entry
 from engine.analysis.index import write as write_index
 from engine.analysis.rows import Row, flaw, table
-from engine.cli.kinds import COUNT, TO_FOLDER
 from engine.cli.notes import Idle, own_defaults, tell
 from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, add_shard, decoding, load_lab, prompts
 from engine.cli.progress import track
@@ -23,6 +22,7 @@ from engine.cli.specs import Spec, contents, file_name, once, split
 from engine.config import label, parse_method
 from engine.errors import ConfigError, EngineFault, LabError
 from engine.files.written import write
+from engine.kinds import COUNT, TO_FOLDER
 from engine.lab import Lab
 from engine.papers.systems import spread
 from engine.runs.sweep import Kept, Sweep

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.analysis.words import estimate
-from engine.cli.kinds import TO_FOLDER
 from engine.errors import TraceError
+from engine.kinds import TO_FOLDER
 from engine.served.light import light
 from engine.served.pooling import pooled
 from engine.served.reading import read_reports

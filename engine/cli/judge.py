@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.cli.kinds import COUNT, MINUTES, SHARE, SIZE, TO_FILE, TO_FOLDER
 from engine.cli.options import add_models, add_shard, add_shots
 from engine.judge.kind import MODELS, TOKENS
+from engine.kinds import COUNT, MINUTES, SHARE, SIZE, TO_FILE, TO_FOLDER
 
 LIMIT = "most tokens of a response (default: 128, gsm8k 2048, humaneval and mbpp 1024)"
 

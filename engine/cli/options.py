@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from engine.cli.kinds import COUNT, SIZE, THREADS, option
 from engine.errors import ConfigError, unknown
 from engine.files.shards import Shard
+from engine.kinds import COUNT, SIZE, THREADS, option
 from engine.lab import Lab
 from engine.runs.assets import kind_of
 from engine.tasks import Problem, load_problems, tuning_problems

@@ -13,10 +13,10 @@ from engine.analysis.grouping import by_target, one_target
 from engine.analysis.pool import RECORDED, pool
 from engine.analysis.reading import read_file, traces_in
 from engine.analysis.words import estimate
-from engine.cli.kinds import TO_FILE
 from engine.cli.progress import track
 from engine.errors import ConfigError, unknown
 from engine.files.written import write
+from engine.kinds import TO_FILE
 from engine.methods import CARDS
 from engine.strata.learning import study
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.cli.kinds import COUNT, MINUTES, TO_FOLDER
 from engine.cli.options import add_models, add_shard, load_lab
 from engine.cli.reproducing import Running, made
 from engine.errors import ConfigError
 from engine.files.places import ROOT
+from engine.kinds import COUNT, MINUTES, TO_FOLDER
 from engine.lab import Lab
 from engine.papers.entries import Item, Paper, chosen
 from engine.papers.results import FOLDER, follows, load, place, save, verdict_of

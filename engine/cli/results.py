@@ -14,13 +14,13 @@ from engine.analysis.intervals import as_json, clustered_mean
 from engine.analysis.ngrams import ORDERS, overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
-from engine.cli.kinds import COUNTS, TO_FILE
 from engine.cli.options import add_models, load_lab
 from engine.cli.progress import track
 from engine.errors import ConfigError
 from engine.files.documents import read_object
 from engine.files.places import ROOT
 from engine.files.written import write
+from engine.kinds import COUNTS, TO_FILE
 from engine.lab import Lab
 from engine.tasks import FAMILIES, load_problems
 from engine.tune.replay import Position, replay_rows

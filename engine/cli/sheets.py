@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engine.analysis.sheet import Sheet, by_turns
-from engine.cli.kinds import TO_FILE
 from engine.cli.options import add_models, load_lab
 from engine.cli.progress import track
 from engine.cli.specs import once, split
 from engine.errors import ConfigError
 from engine.files.written import write
+from engine.kinds import TO_FILE
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.tasks import FAMILIES, Problem, get_task, load_problems

@@ -12,7 +12,6 @@ from engine.analysis.ngrams import overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
 from engine.analysis.votes import majority, majority_right
-from engine.cli.kinds import COUNT, MINUTES, TO_FILE, TO_FOLDER
 from engine.cli.options import (
     Prompt,
     add_models,
@@ -31,6 +30,7 @@ from engine.cli.specs import checked, once, split
 from engine.config import TRAJECTORY_TEMPERATURE, TRAJECTORY_TOKENS, Sampling
 from engine.errors import ConfigError
 from engine.files.held import hold
+from engine.kinds import COUNT, MINUTES, TO_FILE, TO_FOLDER
 from engine.methods import get_card
 from engine.tasks import FAMILIES
 from engine.tasks.marking import OWN, Marking, marking

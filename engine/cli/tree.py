@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.cli.kinds import COUNT, MINUTES, SHARE
 from engine.cli.options import add_models, load_lab, prompt_text
 from engine.cli.progress import track
 from engine.cli.specs import checked
 from engine.errors import ConfigError
 from engine.files.written import ready, write
+from engine.kinds import COUNT, MINUTES, SHARE
 from engine.tasks import load_problems
 from engine.tasks.rows import read_text
 from engine.trees.template import FOLDER, Template, best_first, load_template, named_template

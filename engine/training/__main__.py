@@ -9,7 +9,8 @@ from pathlib import Path
 
 import torch
 
-from engine.parser import COUNT, Parser
+from engine.kinds import COUNT
+from engine.parser import Parser
 from engine.status import status_of
 from engine.training import commands, headcommands, models, natcommands, prmcommands, sourcecommands, strata
 from engine.training.options import add_budget

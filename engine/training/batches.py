@@ -19,6 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
+from engine.errors import ConfigError
 from engine.tasks import Problem, get_task, split_of
 from engine.tasks.problem import accent
 
@@ -200,7 +201,14 @@ class ProblemStream(Stream[B], Generic[Row, B]):
     FAMILIES: ClassVar[tuple[str, ...]]
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, mix: FamilyMix, seed: int) -> None:
+        """The stream of a mix.
+
+        Raises:
+            ConfigError: it holds nothing.
+        """
         super().__init__()
+        if not any(getattr(mix, family) for family in self.FAMILIES):
+            raise ConfigError(f"A step of this mix holds nothing: give some of {', '.join(self.FAMILIES)}.")
         self.tokenizer, self.seed, self._mix = tokenizer, seed, mix
 
     @abstractmethod

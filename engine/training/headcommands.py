@@ -12,9 +12,10 @@ from typing import Any
 import torch
 from safetensors.torch import save as packed
 
+from engine.errors import ModelMismatch, unknown
 from engine.files.written import write
+from engine.kinds import ABOVE, COUNT, PORTION
 from engine.model import load_model
-from engine.parser import COUNT, MINUTES
 from engine.training import features
 from engine.training.card import write_sums
 from engine.training.headeval import TITLES, evaluate, write_card
@@ -31,7 +32,7 @@ def register(add: Any) -> None:
     """Add the subcommands to the parser of `python -m engine.training`."""
     cache = add("features", make_features, "compute the target's hidden states on training texts, for all heads")
     cache.add_argument("--texts", type=COUNT, default=2400, help="texts in all")
-    cache.add_argument("--greedy", type=float, default=0.5, help="share that the target writes itself, greedily")
+    cache.add_argument("--greedy", type=PORTION, default=0.5, help="share that the target writes itself, greedily")
     head = add("head", train_head, "train a head on cached features; checkpoint and export every two minutes")
     head.add_argument("kind", choices=tuple(RECIPES))
     mtp = add("mtp", train_head, "train a multi-token prediction head: head mtp")
@@ -40,7 +41,11 @@ def register(add: Any) -> None:
         _budget(sub)
     judge = add("head-eval", judge_heads, "measure heads on held-out problems, greedy, and write their cards")
     judge.add_argument(
-        "kinds", nargs="*", metavar="KIND", help=f"of {', '.join(RECIPES)}; all that are there if none is given"
+        "kinds",
+        nargs="*",
+        type=_kind,
+        metavar="KIND",
+        help=f"of {', '.join(RECIPES)}; all that are there if none is given",
     )
     judge.add_argument("--items", type=COUNT, default=30, help="held-out problems a family")
     judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
@@ -53,15 +58,21 @@ def register(add: Any) -> None:
         sub.add_argument("--target", type=Path, default=ASSETS / "target", help="folder")
 
 
+def _kind(name: str) -> str:
+    if name not in RECIPES:
+        raise argparse.ArgumentTypeError(unknown("kind of head", name, RECIPES))
+    return name
+
+
 def _budget(head: argparse.ArgumentParser) -> None:
     """How long and how fast a head is trained, and where it is kept."""
-    head.add_argument("--minutes", type=MINUTES, default=12.0, help="wall-clock budget, minutes")
+    head.add_argument("--minutes", type=ABOVE, default=12.0, help="wall-clock budget, minutes")
     head.add_argument("--steps", type=COUNT, help="budget in steps, instead of minutes")
     head.add_argument("--rows", type=COUNT, default=8, help="texts a step")
     head.add_argument("--heads", type=COUNT, default=4, help="heads of Medusa, blockwise or Hydra")
     head.add_argument("--bottleneck", type=COUNT, default=64, help="how wide a blockwise head's step is inside")
-    head.add_argument("--matrix-lr", type=float, default=0.01, help="peak learning rate of Muon")
-    head.add_argument("--other-lr", type=float, default=0.002, help="peak learning rate of AdamW")
+    head.add_argument("--matrix-lr", type=ABOVE, default=0.01, help="peak learning rate of Muon")
+    head.add_argument("--other-lr", type=ABOVE, default=0.002, help="peak learning rate of AdamW")
     head.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     head.add_argument("--start-from", type=Path, help="folder of another run's checkpoint to take first weights from")
     head.add_argument("--work", type=Path, help="folder of the checkpoint; build/KIND if not given")
@@ -80,14 +91,11 @@ def train_head(options: argparse.Namespace) -> None:
     model = load_model(options.target, device=options.device, dtype="float32")
     cache = features.Features(options.features)
     if cache.card["target"] != model.revision:
-        raise SystemExit(
+        raise ModelMismatch(
             "The features were computed with another target: run `python -m engine.training features` again."
         )
-    for name in ("heads", "bottleneck"):
-        if getattr(options, name) < 1:
-            raise SystemExit(f"--{name} must be an integer >= 1, got {getattr(options, name)}.")
     if model.seam and options.kind not in SOURCED_KINDS:
-        raise SystemExit(
+        raise ModelMismatch(
             f"{model.name} is an encoder-decoder, for which {' and '.join(SOURCED_KINDS)} heads are trained: others "
             "read states or layers that it does not have."
         )

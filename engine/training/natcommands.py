@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
+from engine.kinds import COUNT
 from engine.model import load_model
 from engine.nat.files import SYSTEMS, begin_as, built, save_nat
 from engine.nat.network import Shape
-from engine.parser import COUNT
 from engine.training import distilled, nateval, record
 from engine.training.batches import Batch
 from engine.training.card import TRAINING

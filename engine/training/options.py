@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import Any, TypeVar, get_type_hints
 
-from engine.parser import COUNT, MINUTES
+from engine.errors import ConfigError, unknown
+from engine.kinds import ABOVE, COUNT, LEAST, SIZE
 from engine.training.trainer import Settings
 
 Mix = TypeVar("Mix")
@@ -14,10 +15,10 @@ Mix = TypeVar("Mix")
 
 def add_budget(parser: argparse.ArgumentParser, seed: str) -> None:
     """How long and how fast a model is trained; `seed` says of what."""
-    parser.add_argument("--minutes", type=MINUTES, default=5.0, help="wall-clock budget, minutes")
+    parser.add_argument("--minutes", type=ABOVE, default=5.0, help="wall-clock budget, minutes")
     parser.add_argument("--steps", type=COUNT, help="budget in steps, instead of minutes")
     parser.add_argument("--seed", type=int, default=0, help=seed)
-    parser.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
+    parser.add_argument("--matrix-lr", type=ABOVE, default=0.02, help="peak learning rate of Muon")
 
 
 def settings_of(shape: str, options: argparse.Namespace, mix: object) -> Settings:
@@ -32,14 +33,22 @@ def hardware(options: argparse.Namespace) -> str:
 
 
 def parse_mix(words: list[str], kind: type[Mix]) -> Mix:
-    """A mix of a dataclass from words like `drills=16`; what is not named keeps its default."""
+    """A mix of a dataclass from words like `drills=16`; what is not named keeps its default.
+
+    Raises:
+        ConfigError: no such name, or no number >= 0.
+    """
     kinds = get_type_hints(kind)
     values: dict[str, Any] = {}
     for word in words:
         name, _, value = word.partition("=")
         if name not in kinds:
-            raise SystemExit(f"--mix {word}: there is no {name!r}; there are {', '.join(kinds)}")
-        values[name] = kinds[name](value)
+            raise ConfigError(unknown("part of a mix", name, kinds))
+        wanted = SIZE if kinds[name] is int else LEAST
+        try:
+            values[name] = wanted(value)
+        except argparse.ArgumentTypeError as error:
+            raise ConfigError(f"--mix {word}: {name} {error}.") from None
     return kind(**values)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBase
 
+from engine.kinds import ABOVE, COUNT, LEAST, PORTION
 from engine.model import load_model
 from engine.model.checkpoint import revision_of
-from engine.parser import COUNT
 from engine.reward.likelihood import load_likelihood, save_likelihood
 from engine.reward.steps import SENTENCES
 from engine.tasks import FAMILIES, Problem, load_problems
@@ -52,10 +52,10 @@ def register(add: Any) -> None:
     sub.add_argument("--heldout", type=COUNT, default=240, help="held-out problems, one response each")
     sub.add_argument("--rollouts", type=COUNT, default=2, help="tries of the target from each step to learn from")
     sub.add_argument("--heldout-rollouts", type=COUNT, default=4, help="tries from each step to measure on")
-    sub.add_argument("--temperature", type=float, default=0.7, help="at which the target goes on")
+    sub.add_argument("--temperature", type=LEAST, default=0.7, help="at which the target goes on")
     sub.add_argument("--updates", type=COUNT, default=300, help="updates, each over all responses")
-    sub.add_argument("--lr", type=float, default=3e-3, help="learning rate")
-    sub.add_argument("--decay", type=float, default=0.1, help="weight decay")
+    sub.add_argument("--lr", type=ABOVE, default=3e-3, help="learning rate")
+    sub.add_argument("--decay", type=PORTION, default=0.1, help="weight decay")
     sub.add_argument("--seed", type=int, default=0, help="seed of draws")
     sub.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     sub.add_argument("--labels-only", action="store_true", help="stop once all steps are labelled")
@@ -65,7 +65,7 @@ def register(add: Any) -> None:
     check.add_argument("--task", choices=FAMILIES, default="arithmetic", help="family of problems")
     check.add_argument("--heldout", type=COUNT, default=240, help="held-out problems, one response each")
     check.add_argument("--heldout-rollouts", type=COUNT, default=4, help="tries from each step")
-    check.add_argument("--temperature", type=float, default=0.7, help="at which the target goes on")
+    check.add_argument("--temperature", type=LEAST, default=0.7, help="at which the target goes on")
     check.add_argument(
         "--problem-seed", type=int, default=21, help="of the held-out problems; those known are left out"
     )

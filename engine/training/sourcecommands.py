@@ -13,8 +13,8 @@ import torch
 from transformers import AutoTokenizer, PegasusForConditionalGeneration
 
 from engine.heads.parallel import META
+from engine.kinds import COUNT
 from engine.lab import Lab
-from engine.parser import COUNT
 from engine.tasks import SOURCED, get_task, load_problems
 from engine.tasks.references import summarised, translated
 from engine.training import card, models, record

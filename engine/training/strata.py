@@ -12,8 +12,8 @@ import torch
 
 from engine.analysis.heterospec import samples
 from engine.analysis.reading import read_file
+from engine.kinds import COUNT
 from engine.lab import Lab
-from engine.parser import COUNT
 from engine.strata.bins import Strata
 from engine.strata.learning import granularity, stratify
 from engine.tasks import FAMILIES, load_problems

@@ -43,7 +43,7 @@ def test_words_are_handed_on(given: list[str], monkeypatch: pytest.MonkeyPatch) 
         (["eval", "--items", "0"], "--items: must be an integer >= 1, not '0'"),
         (["train", "micro", "--steps", "-1"], "--steps: must be an integer >= 1, not '-1'"),
         (["train", "micro", "--threads", "0"], "--threads: must be an integer >= 1, not '0'"),
-        (["train", "micro", "--minutes", "nan"], "--minutes: must be a number of minutes >= 0, not 'nan'"),
+        (["train", "micro", "--minutes", "nan"], "--minutes: must be a number > 0, not 'nan'"),
     ],
 )
 def test_numbers_are_refused_before_anything_is_loaded(

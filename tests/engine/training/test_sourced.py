@@ -11,7 +11,7 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from engine.errors import ModelMismatch
+from engine.errors import ConfigError, ModelMismatch
 from engine.heads.parallel import META
 from engine.lab import Lab
 from engine.tasks import load_problems
@@ -150,7 +150,22 @@ def test_what_was_asked_of_the_pair_is_held_against_what_was_measured() -> None:
     assert [c["met"] for c in check_sourced({"target": {"translation": {"bleu": 97.5}}})] == [False]
 
 
-def test_a_mix_of_an_unknown_name() -> None:
-    with pytest.raises(SystemExit, match="there is no 'poems'"):
-        parse_mix(["poems=1"], SourceMix)
+@pytest.mark.parametrize(
+    ("word", "words"),
+    [
+        ("sumaries=1", "Unknown part of a mix 'sumaries'. Did you mean 'summaries'"),
+        ("summaries", "--mix summaries: summaries must be an integer >= 0, not ''"),
+        ("summaries=1.5", "must be an integer >= 0, not '1.5'"),
+        ("summaries=-1", "must be an integer >= 0, not '-1'"),
+        ("choice_weight=nan", "must be a number >= 0, not 'nan'"),
+    ],
+)
+def test_a_mix_that_cannot_be(word: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        parse_mix([word], SourceMix)
+
+
+def test_a_mix_keeps_the_defaults_of_what_it_does_not_name(words: PreTrainedTokenizerFast) -> None:
+    with pytest.raises(ConfigError, match="holds nothing: give some of translation, summaries"):
+        SourceCorpus(words, SourceMix(0, 0), 0)
     assert parse_mix(["summaries=2", "choice_weight=1"], SourceMix) == SourceMix(summaries=2, choice_weight=1.0)

@@ -1,0 +1,39 @@
+"""What the commands of training refuse before anything is loaded."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.training.__main__ import main
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("train micro --steps 0", "--steps: must be an integer >= 1, not '0'"),
+        ("train micro --minutes 0", "--minutes: must be a number > 0, not '0'"),
+        ("train micro --matrix-lr inf", "--matrix-lr: must be a number > 0, not 'inf'"),
+        ("train micro --threads 0", "--threads: must be an integer >= 1, not '0'"),
+        ("eval --items 0", "--items: must be an integer >= 1, not '0'"),
+        ("features --texts 0", "--texts: must be an integer >= 1, not '0'"),
+        ("features --greedy 2", "--greedy: must be a share from 0 to 1, not '2'"),
+        ("head medusa --rows 0", "--rows: must be an integer >= 1, not '0'"),
+        ("head blockwise --bottleneck 0", "--bottleneck: must be an integer >= 1, not '0'"),
+        ("head-eval eagle3 eagle4", "Unknown kind of head 'eagle4'. Did you mean 'eagle3'?"),
+        ("strata --items 0", "--items: must be an integer >= 1, not '0'"),
+        ("prm --heldout 0", "--heldout: must be an integer >= 1, not '0'"),
+        ("prm-check --temperature -1", "--temperature: must be a number >= 0, not '-1'"),
+        ("source-train source_micro --steps -1", "--steps: must be an integer >= 1, not '-1'"),
+        ("nat-train cmlm --rows 0", "--rows: must be an integer >= 1, not '0'"),
+        ("nat-eval --items 0", "--items: must be an integer >= 1, not '0'"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(given: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(given.split())
+    assert left.value.code == 2 and words in capsys.readouterr().err
+
+
+def test_a_mix_is_refused_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "micro", "--mix", "driils=1"]) == 2
+    assert "Did you mean 'drills'?" in capsys.readouterr().err
