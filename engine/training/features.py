@@ -19,12 +19,16 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
+from engine.errors import AssetError
+from engine.files.documents import read_object
+from engine.files.written import write
 from engine.heads.eagle import tapped
 from engine.model import Model, load_model
 from engine.tasks import FAMILIES, SOURCED, Problem, load_problems
 from engine.training.probe import complete
 from engine.training.sourcecommands import greedy as written
 
+CARD = "features.json"
 CHUNK = 50  # problems answered together
 
 
@@ -45,20 +49,31 @@ class Batch:
 
 
 class Features:
-    """A cache on disk, read lazily."""
+    """A cache on disk."""
 
     def __init__(self, folder: Path) -> None:
-        self.card = json.loads((folder / "features.json").read_text())
-        parts = [load_file(file) for file in sorted(folder.glob("part-*.safetensors"))]
+        """All of its parts, in memory.
+
+        Raises:
+            AssetError: it is missing, damaged or unfinished.
+        """
+        self.card = read_object(folder / CARD)
+        parts = [_part(file) for file in sorted(folder.glob("part-*.safetensors"))]
         self.rows: list[tuple[dict[str, Tensor], int, int, int]] = []  # part, from, to, prompt length
         for part in parts:
             ends = part["sizes"].cumsum(0).tolist()
             for size, end, start in zip(part["sizes"].tolist(), ends, part["starts"].tolist(), strict=True):
                 self.rows.append((part, end - size, end, start))
+        if len(self.rows) < self.card["texts"]:
+            raise AssetError(
+                f"The features in {folder} are unfinished: {len(self.rows):,} of {self.card['texts']:,} texts. "
+                "`python -m engine.training features` goes on with them."
+            )
         self.by_length = sorted(range(len(self.rows)), key=lambda i: self.rows[i][2] - self.rows[i][1])
 
     def batch(self, step: int, size: int, seed: int) -> Batch:
-        """The batch of a step: a pure function, so that a run can resume. Each epoch sees every text once."""
+        """The batch of a step: a pure function, so that a run can resume. An epoch sees each text once,
+        but for a remainder smaller than a batch."""
         chunks = max(1, len(self.rows) // size)
         epoch, place = divmod(step, chunks)
         rng = Random(f"features/{seed}/{epoch}")
@@ -92,19 +107,31 @@ class Features:
         return total
 
 
+def _part(file: Path) -> dict[str, Tensor]:
+    try:
+        part: dict[str, Tensor] = load_file(file)
+    except Exception as error:  # safetensors raises whatever it likes on damaged files
+        raise AssetError(f"{file} is damaged ({error}): delete it, and run the command `features` again.") from None
+    return part
+
+
 def build(
     target: Path, folder: Path, texts: int, greedy: float, seed: int, report: Callable[[str], None], device: str = "cpu"
 ) -> None:
-    """Write the cache: `texts` in all, the given share answered greedily by the target itself; finished parts are
-    kept."""
+    """Write the cache: `texts` in all, the given share answered greedily by the target itself; finished parts of the
+    same are kept, all others go.
+
+    Raises:
+        AssetError: what stands there of a cache cannot be read.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     model = load_model(target, device=device, dtype="float32")
     card = {"target": model.revision, "texts": texts, "greedy": greedy, "seed": seed}
-    file = folder / "features.json"
-    if file.exists() and json.loads(file.read_text()) != card:
+    file = folder / CARD
+    if not file.exists() or read_object(file) != card:
         for old in folder.glob("part-*.safetensors"):
             old.unlink()
-    file.write_text(json.dumps(card) + "\n")
+    write(file, (json.dumps(card) + "\n").encode())
     kind = AutoModelForSeq2SeqLM if model.seam else AutoModelForCausalLM
     writer: Any = kind.from_pretrained(target, dtype=torch.float32).to(device).eval()
     jobs = list(_jobs(SOURCED if model.seam else FAMILIES, texts, greedy, seed))

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import save_file
 
 from engine.draft import chain
+from engine.errors import AssetError
 from engine.heads.dflash import DflashHead
 from engine.heads.eagle import EagleHead
 from engine.heads.medusa import MedusaHead
@@ -65,6 +66,30 @@ def test_batches_are_a_function_of_the_step_and_hold_the_texts(context: Training
     for b in range(4):
         assert rows.at[b, 0] == one.start[b] - 2  # the pair (last prompt token, state before it)
         assert int(rows.valid(0)[b].sum()) == int(one.size[b] - one.start[b])  # one draft token an answer token
+
+
+def test_features_that_are_unfinished_or_damaged_train_nothing(context: TrainingContext, tmp_path: Path) -> None:
+    """A record would tell of more texts than the head saw."""
+    card, part = tmp_path / "features.json", tmp_path / "part-0000.safetensors"
+    card.write_text(card.read_text().replace('"texts": 12', '"texts": 13'))
+    with pytest.raises(AssetError, match=r"unfinished: 12 of 13 texts. `python -m engine.training features` goes on"):
+        Features(tmp_path)
+    part.write_bytes(part.read_bytes()[:99])
+    with pytest.raises(AssetError, match=r"part-0000\.safetensors is damaged"):
+        Features(tmp_path)
+    card.write_text("{")
+    with pytest.raises(AssetError, match=r"features\.json cannot be read"):
+        Features(tmp_path)
+
+
+def test_parts_of_another_cache_or_of_none_that_is_known_are_made_anew(zoo: Zoo, tmp_path: Path) -> None:
+    told, card = list[str](), tmp_path / "features.json"
+    for texts, lost in ((3, False), (3, False), (6, False), (6, True)):
+        if lost:
+            card.unlink()
+        features.build(zoo.path("llama", context=1024), tmp_path, texts, 0.0, 0, told.append)
+        assert len(Features(tmp_path).rows) == texts
+    assert len(told) == 9  # a part a family, three times
 
 
 @pytest.mark.parametrize("kind", [Eagle3Recipe, Eagle2Recipe])
