@@ -138,13 +138,14 @@ def export(trainer: HeadTrainer, folder: Path) -> None:
 
 
 def _record(trainer: HeadTrainer) -> dict[str, Any]:
-    """Every leg in order: its two commands, and which weights of the target its features came from."""
+    """Every leg in order, its two commands; of every run how far it came, and which weights of the target its features
+    came from."""
     s = trainer.settings
     now = {"settings": asdict(s), "progress": asdict(trainer.progress), "features": trainer.context.features.card}
     legs = [*trainer.legs, now]
     return {
-        "commands": [line for i, leg in enumerate(legs) for line in _commands(leg, i > 0)],
-        "legs": [{"target": leg["features"]["target"], **leg["progress"]} for leg in legs],
+        "commands": [line for before, leg in zip([None, *legs], legs, strict=False) for line in _commands(leg, before)],
+        "legs": [{"target": leg["features"]["target"], **leg["progress"]} for leg in legs if not leg.get("resumed")],
         "settings": asdict(s),
         "progress": asdict(trainer.progress),
         "last": trainer.numbers,
@@ -155,17 +156,20 @@ def _record(trainer: HeadTrainer) -> dict[str, Any]:
     }
 
 
-def _commands(leg: dict[str, Any], later: bool) -> list[str]:
+def _commands(leg: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
     s, card = leg["settings"], leg["features"]
     target = f" --target {s['target']}" if s.get("target") else ""
-    shape = f" --heads {s['heads']} --bottleneck {s['bottleneck']}" if s["kind"] == "blockwise" else ""
+    shape = f" --heads {s['heads']}" if s["kind"] in ("medusa", "blockwise", "hydra") else ""
+    shape += f" --bottleneck {s['bottleneck']}" if s["kind"] == "blockwise" else ""
+    how = " --start-from build/before" if before else ""
+    if before and before.get("resumed"):
+        how = f" --resume (at step {before['progress']['step']:,})"
     budget = f"--steps {s['steps']}" if s["steps"] else f"--minutes {s['minutes']:g}"
     rates = f"--matrix-lr {s['matrix_lr']:g} --other-lr {s['other_lr']:g} --seed {s['seed']}"
     return [
         f"python -m engine.training features --texts {card['texts']} --greedy {card['greedy']:g} --seed {card['seed']}"
         + target,
-        f"python -m engine.training head {s['kind']} {budget} --rows {s['rows']} {rates}{shape}{target}"
-        + (" --start-from build/before" if later else ""),
+        f"python -m engine.training head {s['kind']} {budget} --rows {s['rows']} {rates}{shape}{target}{how}",
     ]
 
 

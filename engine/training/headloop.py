@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from engine.errors import ModelMismatch
 from engine.training.budget import Progress, read_checkpoint, update, write_checkpoint
 from engine.training.heads import Params, Recipe, TrainingContext
 from engine.training.muon import Muon
@@ -54,13 +55,17 @@ class HeadTrainer:
             torch.optim.AdamW(others, lr=settings.other_lr, betas=settings.betas, weight_decay=0.0),
         ]
         self.progress, self.numbers = Progress(), dict[str, float]()
-        self.legs: list[dict[str, Any]] = []  # runs whose weights this one started from
+        self.legs: list[dict[str, Any]] = []  # runs that this one started from, or resumed with other settings
 
     def start_from(self, state: dict[str, Any]) -> None:
         """Begin with the weights of another run (an earlier target's head, say), with fresh optimisers and schedule.
 
         Rows of an output head over another draft vocabulary are matched by token.
+
+        Raises:
+            ModelMismatch: it is of another kind or size.
         """
+        self._see_that_it_fits(state)
         mine, theirs = self.recipe.frozen.get("d2t"), state["frozen"].get("d2t")
         with torch.no_grad():
             for name, value in state["params"].items():
@@ -71,10 +76,18 @@ class HeadTrainer:
                 for i, token in enumerate((torch.arange(len(mine)) + mine).tolist()):
                     if token in row:
                         self.params[name][i] = value[row[token]]
-        self.legs = [
-            *state["legs"],
-            {"settings": state["settings"], "progress": state["progress"], "features": state["features"]},
-        ]
+        self.legs = [*state["legs"], _leg(state)]
+
+    def _see_that_it_fits(self, state: dict[str, Any]) -> None:
+        kind, sizes = state["settings"]["kind"], {n: t.shape for n, t in state["params"].items()}
+        mine = {n: p.shape for n, p in self.params.items()}
+        if "d2t" in self.recipe.frozen and "d2t" in state["frozen"]:
+            sizes["lm_head.weight"] = mine["lm_head.weight"]
+        if (kind, sizes) != (self.settings.kind, mine):
+            raise ModelMismatch(
+                f"The checkpoint is of a head {kind} of {sum(map(torch.Size.numel, sizes.values())):,} parameters, and "
+                f"{self.settings.kind} of {sum(map(torch.Size.numel, mine.values())):,} was asked for."
+            )
 
     def done(self) -> float:
         """Share of the budget that is used, 0 to 1."""
@@ -122,7 +135,13 @@ class HeadTrainer:
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over a `state`; the settings at hand stay (so a budget can be extended)."""
+        """Take over a `state`; the settings at hand stay (so a budget can be extended). Where they or the features are
+        others, what was done so far is a leg of its own.
+
+        Raises:
+            ModelMismatch: it is of another kind or size.
+        """
+        self._see_that_it_fits(state)
         with torch.no_grad():
             for name, value in state["params"].items():
                 self.params[name].copy_(value)
@@ -130,12 +149,22 @@ class HeadTrainer:
             optimiser.load_state_dict(saved)
         self.progress, self.numbers = Progress(**state["progress"]), dict(state["numbers"])
         self.legs = state["legs"]
+        if (state["settings"], state["features"]) != (asdict(self.settings), self.context.features.card):
+            self.legs = [*self.legs, _leg(state) | {"resumed": True}]
 
     def save(self, folder: Path) -> None:
         """Write the checkpoint; it appears complete or not at all."""
         write_checkpoint(self.state(), folder / CHECKPOINT)
 
 
+def _leg(state: dict[str, Any]) -> dict[str, Any]:
+    return {name: state[name] for name in ("settings", "progress", "features")}
+
+
 def read_head(folder: Path) -> dict[str, Any]:
-    """The checkpoint of a folder."""
+    """The checkpoint of a folder.
+
+    Raises:
+        AssetError: there is none, or it is damaged.
+    """
     return read_checkpoint(folder / CHECKPOINT)

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 
 from engine.draft import chain
-from engine.errors import AssetError
+from engine.errors import AssetError, ModelMismatch
 from engine.heads.dflash import DflashHead
 from engine.heads.eagle import EagleHead
 from engine.heads.medusa import MedusaHead
@@ -160,6 +160,71 @@ def test_every_head_learns_resumes_and_loads(context: TrainingContext, tmp_path:
     lab = Lab(context.model, {}, {role: str(tmp_path / kind)})
     alone = lab.run("ar", [5, 6], max_new_tokens=8).token_ids
     assert lab.run(kind, [5, 6], max_new_tokens=8).token_ids == alone
+
+
+def test_a_record_tells_every_leg(context: TrainingContext, tmp_path: Path) -> None:
+    """Resumed as it was a run is one; with other settings or features it is not, and a start from another's weights is
+    another run."""
+    settings = HeadSettings("medusa", steps=4, rows=4)
+    first = HeadTrainer(settings, context)
+    first.step()
+    first.save(tmp_path / "work")
+
+    def told(trainer: HeadTrainer) -> tuple[list[str], list[int]]:
+        export(trainer, tmp_path / "out")
+        record = json.loads((tmp_path / "out" / "training.json").read_text())
+        return [line for line in record["commands"] if " head " in line], [leg["step"] for leg in record["legs"]]
+
+    again = HeadTrainer(settings, context)
+    again.load(read_head(tmp_path / "work"))
+    plain = (
+        "python -m engine.training head medusa --steps 4 --rows 4 --matrix-lr 0.01 --other-lr 0.002 --seed 0 --heads 4"
+    )
+    assert told(again) == told(first) == ([plain], [1])
+    longer = HeadTrainer(replace(settings, steps=9), context)
+    longer.load(read_head(tmp_path / "work"))
+    longer.step()
+    extended = plain.replace("--steps 4", "--steps 9")
+    assert told(longer) == ([plain, f"{extended} --resume (at step 1)"], [2])
+    longer.save(tmp_path / "work")
+    begun = HeadTrainer(settings, context)
+    begun.start_from(read_head(tmp_path / "work"))
+    begun.step()
+    assert told(begun) == (
+        [plain, f"{extended} --resume (at step 1)", f"{plain} --start-from build/before"],
+        [2, 1],
+    )
+    state = read_head(tmp_path / "work") | {"features": context.features.card | {"seed": 1}}
+    mixed = HeadTrainer(replace(settings, steps=9), context)
+    mixed.load(state)
+    assert len(told(mixed)[0]) == 3 and told(mixed)[1] == [2]
+
+
+def test_a_head_starts_from_another_s_weights_by_token(context: TrainingContext) -> None:
+    """Rows of the output head go to the same tokens, wherever these stand in the draft vocabulary."""
+    settings = HeadSettings("eagle3", steps=4, rows=4)
+    other, mine = HeadTrainer(settings, context), HeadTrainer(settings, context)
+    other.step()
+    drafted = mine.recipe.frozen["t2d"].nonzero().flatten().tolist()
+    ids = torch.tensor(sorted([*drafted[4:], *[token for token in range(32) if token not in drafted][:2]]))
+    other.recipe.frozen["d2t"] = ids - torch.arange(len(ids))
+    other.params["lm_head.weight"] = torch.nn.Parameter(torch.randn(len(ids), 48))
+    before = mine.params["lm_head.weight"].detach().clone()
+    mine.start_from(other.state())
+    assert torch.equal(mine.params["fc.weight"], other.params["fc.weight"])
+    for i, token in enumerate(drafted):
+        row = other.params["lm_head.weight"][ids.tolist().index(token)] if token in ids else before[i]
+        assert torch.equal(mine.params["lm_head.weight"][i], row)
+    assert mine.progress.step == 0 and [leg["progress"]["step"] for leg in mine.legs] == [1]
+
+
+def test_a_checkpoint_of_another_head_is_refused(context: TrainingContext) -> None:
+    state = HeadTrainer(HeadSettings("medusa", steps=4, rows=4), context).state()
+    for kind, heads in (("hydra", 4), ("medusa", 3)):
+        trainer = HeadTrainer(HeadSettings(kind, steps=4, heads=heads), replace(context, heads=heads))
+        for take in (trainer.load, trainer.start_from):
+            with pytest.raises(ModelMismatch, match=f"is of a head medusa of .* parameters, and {kind} of"):
+                take(state)
 
 
 @pytest.mark.parametrize(
