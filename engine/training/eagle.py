@@ -100,8 +100,8 @@ class Eagle3Recipe:
             valid = rows.valid(j) & F.pad(inside[:, j:], (0, j))
             loss, same = soft_loss(head.unrolled_logits(hidden), F.pad(target[:, j:], (0, 0, 0, j)), valid)
             total = total + DECAY**j * loss
-            numbers[f"match_{j}"] = same
-        return total, numbers | {"loss_0": float(loss.detach())} | {"covered": self.covered}
+            numbers |= {f"match_{j}": same} | ({} if j else {"loss_0": float(loss.detach())})
+        return total, numbers | {"covered": self.covered}
 
 
 def _inside(full: Tensor, ids: Tensor) -> Tensor:

@@ -122,6 +122,14 @@ def test_the_unrolled_steps_are_what_the_drafter_runs(
                 torch.testing.assert_close(logits[b, r], want, atol=1e-3, rtol=1e-3)
 
 
+def test_the_first_step_s_loss_is_told(context: TrainingContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    losses = iter(range(10))
+    monkeypatch.setattr(eagle, "soft_loss", lambda logits, *_: (logits.sum() * 0 + 1 + next(losses), 0.5))
+    made = Eagle3Recipe(context)
+    total, told = made.loss(made.start(), context.features.batch(0, 4, 0).to("cpu"))
+    assert told["loss_0"] == 1 and float(total) == pytest.approx(sum(0.8**j * (j + 1) for j in range(7)))
+
+
 def test_targets_of_the_unrolled_steps(context: TrainingContext, monkeypatch: pytest.MonkeyPatch) -> None:
     """Step j is judged by the target's distribution after the true token j places on, where its first choice can be drafted."""
     made = Eagle3Recipe(context)
