@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from engine.analysis.judge import roc
+from engine.errors import ConfigError
 from engine.model import Model
 from engine.reward.likelihood import features, survival, tokens_of
 from engine.training.budget import write_checkpoint
@@ -102,11 +103,23 @@ class PrmTrainer:
             "done": self.done,
             "weight": self.weight.detach(),
             "bias": self.bias.detach(),
+            "mean": self.mean,
+            "scale": self.scale,
             "optimiser": self.optimiser.state_dict(),
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over a `state`; the settings at hand stay."""
+        """Take over a `state`; only the number of updates may be another, so that the command tells what was done.
+
+        Raises:
+            ConfigError: its learning rate, its decay or its labels are others.
+        """
+        settings = asdict(self.settings) | {"updates": state["settings"]["updates"]}
+        if state["settings"] != settings:
+            told = ", ".join(f"{name} {value:g}" for name, value in state["settings"].items() if name != "updates")
+            raise ConfigError(f"The checkpoint was trained with {told}: give the same, or train without --resume.")
+        if not (torch.equal(state["mean"], self.mean) and torch.equal(state["scale"], self.scale)):
+            raise ConfigError("The checkpoint was trained on other labels than those at hand: train without --resume.")
         with torch.no_grad():
             self.weight.copy_(state["weight"])
             self.bias.copy_(state["bias"])

@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
 
-from engine.errors import AssetError, ModelMismatch
+from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.files.places import ROOT
 from engine.reward import likelihood
 from engine.reward.likelihood import LINE, LikelihoodReward, load_likelihood, save_likelihood
@@ -123,6 +123,15 @@ def test_training_goes_on_where_it_stopped(labelled: list[Labelled], zoo: Zoo, t
     again.load(torch.load(tmp_path / "prm.pt", weights_only=True))
     again.run(lambda line: None, lambda: None)
     assert torch.equal(again.line()[0], whole.line()[0]) and losses[-1] < losses[0]
+    for settings, rows, words in (
+        (PrmSettings(30, 0.02, 0.1), data, "trained with lr 0.01, decay 0.1: give the same"),
+        (PrmSettings(30, 0.01, 0.1), read(target, halves[:2]), "trained on other labels"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            PrmTrainer(settings, rows).load(again.state())
+    longer = PrmTrainer(PrmSettings(30, 0.01, 0.1), data)
+    longer.load(again.state())
+    assert longer.done == 20
     given = scores(data, *again.line())
     assert len(given) == sum(len(one.ends) for one in halves)
     ends = bounds(given, halves)
