@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBase
 
+from engine.files.documents import read_object
+from engine.files.written import write
 from engine.kinds import ABOVE, COUNT, LEAST, PORTION
 from engine.model import load_model
 from engine.model.checkpoint import revision_of
@@ -147,14 +149,15 @@ def _labelled(
     folder: Path,
     seed: int,
 ) -> list[Labelled]:
-    """Labels of these problems, kept in a folder; those of other settings are thrown away."""
+    """Labels of these problems, kept in a folder; those of other settings, or of none that are known, are thrown
+    away."""
     about = {"plan": repr(plan), "task": options.task, "seed": seed, "models": _revisions(options)}
     told = folder / "plan.json"
-    if told.exists() and json.loads(told.read_text()) != about:
+    if not told.exists() or read_object(told) != about:
         for old in folder.glob("part-*.jsonl"):
             old.unlink()
     folder.mkdir(parents=True, exist_ok=True)
-    told.write_text(json.dumps(about) + "\n")
+    write(told, (json.dumps(about) + "\n").encode())
     Labeller(pair, words, plan).write(problems, folder, lambda line: say(f"{folder.name}: {line}"))
     keys = {problem.key for problem in problems}
     return [one for one in labelled_in(folder) if one.key in keys]

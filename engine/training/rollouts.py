@@ -17,9 +17,11 @@ from torch import Tensor
 from transformers import AttentionInterface, DynamicCache, LlamaForCausalLM, PreTrainedTokenizerBase
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
 
+from engine.errors import ConfigError
 from engine.model.network import cache_name
 from engine.reward.steps import SENTENCES, step_ends
 from engine.tasks import Problem, get_task
+from engine.tasks.rows import json_lines
 
 CHUNK = 16  # problems that are labelled together, and written together
 LIMIT = 160  # tokens of a response
@@ -79,7 +81,11 @@ class Labeller:
     plan: Plan
 
     def write(self, problems: list[Problem], folder: Path, report: Callable[[str], None]) -> None:
-        """Label all problems, a file a chunk; files that are there already are left as they are."""
+        """Label all problems, a file a chunk; files that are there already are left as they are.
+
+        Raises:
+            ConfigError: one of these is damaged.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         chunks = [problems[at : at + CHUNK] for at in range(0, len(problems), CHUNK)]
         for number, chunk in enumerate(chunks):
@@ -187,12 +193,20 @@ class Labeller:
 
 
 def labelled_in(folder: Path) -> Iterator[Labelled]:
-    """The responses of a folder, in order."""
+    """The responses of a folder, in order.
+
+    Raises:
+        ConfigError: a line is damaged.
+    """
     for part in sorted(folder.glob("part-*.jsonl")):
         yield from _lines(part)
 
 
 def _lines(part: Path) -> Iterator[Labelled]:
-    for line in part.read_text().splitlines():
-        row = json.loads(line)
-        yield Labelled(**{**row, "ends": tuple(row["ends"]), "right": tuple(row["right"])})
+    for number, row in json_lines(part):
+        try:
+            yield Labelled(**{**row, "ends": tuple(row["ends"]), "right": tuple(row["right"])})
+        except (TypeError, KeyError):
+            raise ConfigError(
+                f"{part}, line {number} is no labelled response: delete the file to make it anew."
+            ) from None
