@@ -5,10 +5,11 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save as packed
 from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch, unknown
+from engine.files.written import write
 from engine.heads.files import check, count, fits, folder_of, read_config, read_weights
 from engine.model import Model
 from engine.model.crossed import CrossDecoder
@@ -60,7 +61,7 @@ def save_nat(system: System, folder: Path) -> None:
     """Write the system's own weights in bf16, and its config."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: value.detach().to(torch.bfloat16).contiguous() for name, value in system.state_dict().items()}
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    write(folder / "model.safetensors", packed(weights, {"format": "pt"}))
     config = {"model_type": "nat", "kind": system.kind} | asdict(system.decoder.shape)
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
 

@@ -18,6 +18,7 @@ from engine.nat.rewrite import RewriteNat
 from engine.nat.system import END, PAD
 from engine.training.batches import padded
 from tests.engine.crossed import SOURCE, Crossed
+from tests.modes import alike
 
 SHAPE = Shape(width=32, layers=2, heads=2, step=48, places=160)
 KINDS = ("cmlm", "rewrite_nat")
@@ -217,7 +218,7 @@ def test_files_bring_a_system_back(kind: str, target: Model, tmp_path: Path) -> 
     system = made(kind, target)
     save_nat(system, tmp_path)
     again = load_nat(tmp_path, target)
-    assert again.kind == kind and again.decoder.shape == SHAPE
+    assert again.kind == kind and again.decoder.shape == SHAPE and alike(tmp_path)
     for name, value in again.state_dict().items():
         assert torch.equal(value, system.state_dict()[name].bfloat16().float()), name
 
