@@ -47,7 +47,7 @@ def evaluate(
         if kind == "blockwise":
             found[family] = _blocks(lab, prompts, max_new_tokens)
             continue
-        numbers = pooled(_runs(lab, kind, prompts, max_new_tokens=max_new_tokens, **knobs))
+        numbers = pooled(runs_of(lab, kind, prompts, max_new_tokens=max_new_tokens, **knobs))
         found[family] = {
             "tau": numbers["tau"],
             "accept_rate_tested": numbers["accept_rate_tested"],
@@ -57,7 +57,7 @@ def evaluate(
     return found
 
 
-def _runs(lab: Lab, method: str, prompts: list[str], **options: Any) -> list[Trace]:
+def runs_of(lab: Lab, method: str, prompts: list[str], **options: Any) -> list[Trace]:
     """A run of each prompt.
 
     Raises:
@@ -74,10 +74,10 @@ def _blocks(lab: Lab, prompts: list[str], limit: int) -> dict[str, float]:
     """Tokens a target call by length of a block; in the longest, the share of texts that are the target's own, and of
     each place's draft tokens the share that is accepted where all before them were."""
     heads, found = lab.asset("medusa").heads, dict[str, float]()
-    wanted = [trace.token_ids for trace in _runs(lab, "ar", prompts, max_new_tokens=limit, record="light")]
+    wanted = [trace.token_ids for trace in runs_of(lab, "ar", prompts, max_new_tokens=limit, record="light")]
     rounds, same = list[Any](), 0.0
     for k in sorted({min(k, heads + 1) for k in BLOCKS}):
-        traces = _runs(lab, "blockwise", prompts, max_new_tokens=limit, record="light", gamma=k - 1)
+        traces = runs_of(lab, "blockwise", prompts, max_new_tokens=limit, record="light", gamma=k - 1)
         found[f"tau_{k}"] = pooled(traces)["tau"]
         rounds = [r for trace in traces for r in trace.rounds]
         same = fmean(trace.token_ids == text for trace, text in zip(traces, wanted, strict=True))
