@@ -13,8 +13,8 @@ from engine.tasks import FAMILIES, Problem, get_task, load_problems
 from engine.tasks.sentences import corpus_scores
 from engine.training.probe import Line, complete, read, reference
 
-GAMMA = 5
-EVAL_SEED = 1
+GAMMA = 5  # draft tokens of the chains that pairs are measured with
+EVAL_SEED = 1  # of the held-out problems that everything trained here is measured on
 Metrics = dict[str, dict[str, float]]  # family -> name -> number
 
 

@@ -7,14 +7,15 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from engine.config import Card
 from engine.errors import EngineFault
 from engine.lab import Lab
 from engine.model import load_model
 from engine.tasks import FAMILIES, SOURCED, load_problems
 from engine.trace.metrics import pooled
 from engine.trace.store import Trace
+from engine.training.evaluate import EVAL_SEED
 
-EVAL_SEED = 1
 BLOCKS = (10, 25)  # lengths of blocks that CM-ASD's tables list; a block is one longer than its draft tokens
 TITLES = {
     "eagle3": "EAGLE-3 head",
@@ -57,7 +58,7 @@ def evaluate(
     return found
 
 
-def runs_of(lab: Lab, method: str, prompts: list[str], **options: Any) -> list[Trace]:
+def runs_of(lab: Lab, method: str | Card, prompts: list[str], **options: Any) -> list[Trace]:
     """A run of each prompt.
 
     Raises:
@@ -66,7 +67,8 @@ def runs_of(lab: Lab, method: str, prompts: list[str], **options: Any) -> list[T
     traces = [lab.run(method, prompt, **options) for prompt in prompts]
     for trace in traces:
         if trace.end is None or trace.end.reason == "error":
-            raise EngineFault(f"A run of {method} failed: {'' if trace.end is None else trace.end.message}")
+            name = method if isinstance(method, str) else method.name
+            raise EngineFault(f"A run of {name} failed: {'' if trace.end is None else trace.end.message}")
     return traces
 
 

@@ -21,12 +21,12 @@ from engine.reward.steps import SENTENCES
 from engine.tasks import FAMILIES, Problem, load_problems
 from engine.training.budget import read_checkpoint
 from engine.training.card import write_sums
+from engine.training.evaluate import EVAL_SEED
 from engine.training.options import say
 from engine.training.prm import CHECKPOINT, HALF, PrmSettings, PrmTrainer, area, bounds, read, scores
 from engine.training.rollouts import Labelled, Labeller, Plan, labelled_in
 
 ASSETS = Path("assets/tiny")
-EVAL_SEED = 1  # of held-out problems, as for the models
 TRAIN_SEED = 11  # problems that neither heads nor judges learnt from
 MIXED = (("draft", 0.0), ("draft", 0.7), ("draft", 0.0), ("target", 0.7))  # who writes what is learnt from, in turns
 GREEDY = (("draft", 0.0), ("target", 0.0))  # and what is measured on: as decoding writes

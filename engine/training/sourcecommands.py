@@ -17,10 +17,12 @@ from engine.kinds import COUNT
 from engine.lab import Lab
 from engine.tasks import SOURCED, get_task, load_problems
 from engine.tasks.references import summarised, translated
+from engine.trace.metrics import pooled
 from engine.training import card, models, record
 from engine.training import tokenizer as files
 from engine.training.batches import padded
-from engine.training.evaluate import EVAL_SEED, Metrics, rounds_of
+from engine.training.evaluate import EVAL_SEED, GAMMA, Metrics, rounds_of
+from engine.training.headeval import runs_of
 from engine.training.options import add_budget, hardware, parse_mix, say, settings_of
 from engine.training.requirements import check_sourced
 from engine.training.sourced import SHAPES, SourceMix, SourceTrainer, train_tokenizer
@@ -29,7 +31,6 @@ from engine.training.trainer import read_state, settings_in, write_state
 ASSETS = Path("assets/crossed")
 LONGEST = 96  # tokens written for one source, in the evaluation
 ROWS = 25  # sources read together there
-GAMMA = 5
 
 
 def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], argparse.ArgumentParser]) -> None:
@@ -137,15 +138,15 @@ def _write_cards(options: argparse.Namespace, found: Mapping[str, Metrics], chec
 
 
 def filled(options: argparse.Namespace, prompts: list[str]) -> dict[str, float]:
-    """Greedy runs of the lab with a parallel drafter: tokens a round, and the share of tested draft tokens accepted."""
+    """Greedy runs of the lab with a parallel drafter: tokens a round, and the share of tested draft tokens accepted.
+
+    Raises:
+        EngineFault: a run failed.
+    """
     lab = Lab.load(target=options.target, parallel=options.parallel, device="cpu")
     card = lab.compose(drafter="parallel", shape="chain", rule="exact", gamma=GAMMA)
-    rounds = [
-        found for prompt in prompts for found in lab.run(card, prompt, max_new_tokens=LONGEST, record="light").rounds
-    ]
-    tested = sum(min(r.drafted, r.accepted + 1) for r in rounds)
-    accepted = sum(r.accepted for r in rounds)
-    return {"accept_rate_tested": accepted / max(tested, 1), "tau": sum(r.emitted for r in rounds) / len(rounds)}
+    found = pooled(runs_of(lab, card, prompts, max_new_tokens=LONGEST, record="light"))
+    return {name: found[name] or 0.0 for name in ("accept_rate_tested", "tau")}
 
 
 def greedy(model: Any, sources: list[list[int]], rows: int = ROWS) -> list[list[int]]:

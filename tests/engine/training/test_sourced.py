@@ -6,16 +6,17 @@ import argparse
 import json
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from engine.errors import ConfigError, ModelMismatch
+from engine.errors import ConfigError, EngineFault, ModelMismatch
 from engine.heads.parallel import META
 from engine.lab import Lab
 from engine.tasks import load_problems
-from engine.training import sourced
+from engine.training import sourcecommands, sourced
 from engine.training.options import parse_mix
 from engine.training.requirements import check_sourced
 from engine.training.sourcecommands import evaluate, export, greedy, train
@@ -135,6 +136,14 @@ def test_the_commands_make_what_the_lab_runs(
     hf = PegasusForConditionalGeneration.from_pretrained(tmp_path / "out", dtype=torch.float32).eval()
     wanted = greedy(hf, [words(problem.prompt).input_ids])[0][:12]
     assert lab.run("sd", problem.prompt, max_new_tokens=12, record="light").token_ids == wanted
+
+
+def test_a_run_that_failed_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = SimpleNamespace(end=SimpleNamespace(reason="error", message="out of memory"), rounds=[])
+    lab = SimpleNamespace(compose=lambda **_: "fill", run=lambda *_, **__: ended)
+    monkeypatch.setattr(Lab, "load", lambda **_: lab)
+    with pytest.raises(EngineFault, match="A run of fill failed: out of memory"):
+        sourcecommands.filled(argparse.Namespace(target=None, parallel=None), ["a"])
 
 
 def test_what_was_asked_of_the_pair_is_held_against_what_was_measured() -> None:
