@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 TRAINING = "training.json"  # written by the export, read here
+TOLD = ("README.md", "card.json", TRAINING, "SHA256SUMS")  # what is said of the files that are read
 METRICS_HELP = {
     "accuracy": "share of problems answered rightly (for sentences: the reference, up to synonyms)",
     "bleu": "corpus BLEU against one reference",
@@ -125,8 +126,7 @@ def _cell(value: float) -> str:
 
 
 def write_sums(root: Path) -> None:
-    """Write SHA256SUMS over the weights, tokenizers and thresholds below `root`, as `sha256sum -c` reads it."""
-    names = ("tokenizer.json", "config.json", "strata.json", "judge.json")
-    files = sorted(p for p in root.rglob("*") if p.suffix == ".safetensors" or p.name in names)
+    """Write SHA256SUMS over all files below `root` but those of `TOLD`, as `sha256sum -c` reads it."""
+    files = sorted(p for p in root.rglob("*") if p.is_file() and p.name not in TOLD)
     lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(root)}\n" for p in files]
     (root / "SHA256SUMS").write_text("".join(lines))
