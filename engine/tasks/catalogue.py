@@ -10,7 +10,7 @@ from random import Random
 
 from engine.errors import ConfigError, unknown
 from engine.tasks import arithmetic, functions, sentences, summaries, translation
-from engine.tasks.problem import Measure, Problem, split_of
+from engine.tasks.problem import Measure, Problem, split_of, weights
 
 SPLITS = ("train", "heldout")
 TESTED = 1_000  # the first held-out problems of a stream: those that methods are measured on, never tuned on
@@ -112,13 +112,13 @@ def load_problems(family: str, split: str, n: int, seed: int = 0) -> list[Proble
     Raises:
         ConfigError: an unknown family or split, a negative n, or more than the family has.
     """
-    drawn = _held_out(family, n, seed) if split == "heldout" else _first(family, split, n, seed)
+    drawn = _held_out(family, n, seed, weights()) if split == "heldout" else _first(family, split, n, seed)
     return list(drawn)
 
 
 @lru_cache(32)
-def _held_out(family: str, n: int, seed: int) -> tuple[Problem, ...]:
-    """Kept, since they are few, are asked for again, and each takes some sixteen draws."""
+def _held_out(family: str, n: int, seed: int, _accent: tuple[float, ...]) -> tuple[Problem, ...]:
+    """Kept, for each accent, since they are few, are asked for again, and each takes some sixteen draws."""
     return _first(family, "heldout", n, seed)
 
 

@@ -29,6 +29,11 @@ def accent(turn: int) -> Iterator[None]:
         _weights.reset(token)
 
 
+def weights() -> tuple[float, ...]:
+    """Of the alternatives of a wording, as they are here: `SKEW`, or those of an `accent`."""
+    return _weights.get()
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One item of a task family.
@@ -68,7 +73,7 @@ class Writer:
         """Index of one of up to four options, drawn with the weights `SKEW`, or those of an `accent`."""
         if self.rng is None:
             return 0
-        return self.rng.choices(range(len(options)), _weights.get()[: len(options)])[0]
+        return self.rng.choices(range(len(options)), weights()[: len(options)])[0]
 
     def choose(self, options: Sequence[str]) -> str:
         """Append one of four options, note its span, and return it."""

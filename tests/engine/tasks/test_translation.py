@@ -139,6 +139,17 @@ def test_several_wordings_are_right_and_the_canonical_one_comes_first() -> None:
     ) > 8
 
 
+@pytest.mark.parametrize("split", ["train", "heldout"])
+def test_problems_that_were_drawn_before_have_no_other_accent(split: str) -> None:
+    def solutions() -> list[str]:
+        return [p.solution for p in load_problems("translation", split, 6, seed=99)]
+
+    plain = solutions()
+    with accent(1):
+        rotated = solutions()
+    assert solutions() == plain != rotated
+
+
 def test_an_accent_changes_the_wordings_alone() -> None:
     plain = load_problems("translation", "train", 30)
     with accent(1):
