@@ -1,7 +1,8 @@
 """Runs generated code in a separate process with limits; used for scoring only.
 
-The process is `python -I` in an empty folder, with no environment, limits on CPU time, memory, file size, open files
-and processes, and a wall-clock limit. What it may do further is bounded several times:
+The process is Python, isolated as by `-I`, in an empty folder, with no environment but a fixed seed of hashes (so what
+depends on the order of a set ends the same each time), limits on CPU time, memory, file size, open files and processes,
+and a wall-clock limit. What it may do further is bounded several times:
 
 - By the kernel, on Linux, each where allowed: a system-call filter (x86_64, aarch64), without which nothing can be
   started, written, connected, mounted or signalled; Landlock (5.13) for what may be read, which is the standard
@@ -47,6 +48,8 @@ from engine.errors import ConfigError
 from engine.tasks.permission import SWITCH, UNCONFINED, code_may_run, require_code_may_run, unconfined_is_allowed
 
 PASSED = "all tests passed"
+FLAGS = ("-P", "-s", "-S", "-B")  # -I without -E, which would not let the seed of hashes through
+ENVIRONMENT = {"PATH": "/nonexistent", "PYTHONHASHSEED": "0"}
 OUTPUT_LIMIT = 10_000  # bytes kept of what the program writes
 BUBBLEWRAP = "bubblewrap"
 NEEDED = ("system-call filter", "Landlock")  # as sandbox_child calls them
@@ -93,7 +96,7 @@ def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: in
             stdout=output,
             stderr=output,
             cwd=folder,
-            env={"PATH": "/nonexistent"},
+            env=ENVIRONMENT,
             start_new_session=True,
             pass_fds=(verdict_write,),
         )
@@ -124,7 +127,7 @@ def layers() -> tuple[str, ...]:
 
 def plain() -> list[str]:
     """The beginning of the child's command."""
-    return [sys.executable, "-I", "-S", "-B", str(_RUNNER)]
+    return [sys.executable, *FLAGS, str(_RUNNER)]
 
 
 def bubblewrapped() -> list[str]:
@@ -161,7 +164,7 @@ def _tried(beginning: list[str]) -> tuple[str, ...]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd=folder,
-            env={"PATH": "/nonexistent"},
+            env=ENVIRONMENT,
             start_new_session=True,
             pass_fds=(write,),
         )

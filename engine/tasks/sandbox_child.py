@@ -1,6 +1,6 @@
 """The child of the sandbox: confines itself, reads token and program from stdin, runs the program, returns the token.
 
-Run as `python -I -S -B sandbox_child.py CPU_SECONDS MEMORY_MIB VERDICT_FD [--layers]`; the last tells which of the
+Run as `python -P -s -S -B sandbox_child.py CPU_SECONDS MEMORY_MIB VERDICT_FD [--layers]`; the last tells which of the
 kernel's layers hold, and runs nothing. Standard library only. What holds and what does not is told in `sandbox.py`. The
 kernel's steps are tried one by one, and one that it refuses is left out.
 """

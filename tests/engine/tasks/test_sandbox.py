@@ -62,5 +62,10 @@ def test_the_environment_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "xyzzy" not in run_python("import os\nprint(dict(os.environ))").output
 
 
+def test_a_program_ends_the_same_each_time() -> None:
+    outcomes = [run_python("x = set('abcdefgh')\nprint(list(x))\nassert x.pop() in 'abcd'") for _ in range(3)]
+    assert outcomes[0].output and len(set(outcomes)) == 1
+
+
 def test_an_error_is_reported() -> None:
     assert "ZeroDivisionError" in run_python("1 / 0").output

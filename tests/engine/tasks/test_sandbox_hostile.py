@@ -371,7 +371,7 @@ def test_bubblewrap_is_used_where_it_works(bystander: subprocess.Popen[bytes]) -
     look = (
         "import os; print(os.path.exists('/proc'), os.listdir('/home') if os.path.exists('/home') else [], os.getpid())"
     )
-    command = [*start[: start.index(str(sandbox._RUNNER), start.index("-I"))], "-c", look]
+    command = [*start[: start.index(str(sandbox._RUNNER), start.index("-P"))], "-c", look]
     told = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.split()
     assert told[:2] == ["False", "[]"] and int(told[2]) < 10
     attack = [*command[:-1], f"import os; os.kill({bystander.pid}, 9)"]
