@@ -90,17 +90,22 @@ def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: in
         verdict_read, verdict_write = os.pipe()
         given = (str(cpu_s), str(memory_mib), str(verdict_write))
         command = [*(bubblewrapped() if BUBBLEWRAP in held else plain()), *given]
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=output,
-            cwd=folder,
-            env=ENVIRONMENT,
-            start_new_session=True,
-            pass_fds=(verdict_write,),
-        )
-        os.close(verdict_write)
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                cwd=folder,
+                env=ENVIRONMENT,
+                start_new_session=True,
+                pass_fds=(verdict_write,),
+            )
+        except OSError:
+            os.close(verdict_read)
+            raise
+        finally:
+            os.close(verdict_write)
         try:
             verdict = _exchange(
                 process, token + code.encode(errors="surrogatepass"), verdict_read, time.monotonic() + wall_s
@@ -209,7 +214,11 @@ def _exchange(process: subprocess.Popen[bytes], given: bytes, verdict: int, unti
     """
     assert process.stdin is not None
     with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
-        pipe.write(given)
+        os.set_blocking(pipe.fileno(), False)
+        room = select.poll()
+        room.register(pipe, select.POLLOUT)
+        while given and room.poll(max(0.0, until - time.monotonic()) * 1000):
+            given = given[os.write(pipe.fileno(), given) :]
     taken, poll = b"", select.poll()
     poll.register(verdict, select.POLLIN)
     while len(taken) <= TOKEN_BYTES and poll.poll(max(0.0, until - time.monotonic()) * 1000):

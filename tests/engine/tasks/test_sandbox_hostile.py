@@ -349,6 +349,24 @@ def test_without_the_kernels_layers_nothing_runs_unless_asked_by_name(
     assert run_python("x = 1").passed
 
 
+def test_a_child_that_never_reads_its_program_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "layers", lambda: sandbox.NEEDED)
+    monkeypatch.setattr(sandbox, "plain", lambda: ["/bin/sh", "-c", "/bin/sleep 20"])
+    start = time.monotonic()
+    outcome = run_python("x = 1\n" * 100_000, wall_s=1.0)
+    assert outcome.reason == "longer than 1 s" and time.monotonic() - start < 5
+
+
+def test_a_child_that_cannot_be_started_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "layers", lambda: sandbox.NEEDED)
+    monkeypatch.setattr(sandbox, "plain", lambda: ["/no/such/python"])
+    descriptors = {path.name for path in Path("/dev/fd").iterdir()}
+    for _ in range(3):
+        with pytest.raises(FileNotFoundError):
+            run_python("x = 1")
+    assert {path.name for path in Path("/dev/fd").iterdir()} == descriptors
+
+
 def test_a_public_server_runs_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRAFTSCOPE_RUN_CODE", "")  # so that it is put back afterwards
     monkeypatch.delenv("DRAFTSCOPE_RUN_CODE")
