@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from engine.tasks import load_problems
-from engine.training import card, models
-from engine.training.evaluate import rounds_of, together
+from engine.training import card, evaluate, models
+from engine.training.evaluate import Judge, rounds_of, together
 from engine.training.probe import Line, complete, read, reference
 from engine.training.record import describe
 from engine.training.requirements import accepted_share, check
@@ -49,6 +52,7 @@ def test_batched_completions_equal_single_ones(micro: Trainer, words: PreTrained
     together_ = complete(micro.model, words, problems, max_new_tokens=8)
     alone = [complete(micro.model, words, [p], max_new_tokens=8)[0] for p in problems]
     assert together_ == alone
+    assert all(len(line.rest) == 8 or line.rest[-1] == words.eos_token_id for line in alone)
 
 
 def test_reading_gives_the_logits_that_predict_the_rest(micro: Trainer) -> None:
@@ -64,6 +68,36 @@ def test_a_model_agrees_with_itself(micro: Trainer, words: PreTrainedTokenizerBa
     lines = {"sentences": complete(micro.model, words, load_problems("sentences", "heldout", 3), max_new_tokens=9)}
     pair = together(micro.model, lines)["sentences"]
     assert pair["accept_rate_tested"] == pair["top1_agreement"] == 1.0
+
+
+class Counter:
+    """A model that expects each token to be one larger than the one before."""
+
+    device = "cpu"
+
+    def __call__(self, input_ids: torch.Tensor) -> Any:
+        return SimpleNamespace(logits=torch.nn.functional.one_hot(input_ids + 1, 20).float())
+
+
+def test_a_pair_is_measured_by_hand() -> None:
+    """Right, right, wrong, right, right, right, wrong: two rounds of five draft tokens, of which five are accepted."""
+    found = together(Counter(), {"a": [Line((1,), (2, 3, 9, 10, 11, 12, 5))]}, gamma=5)["a"]  # type: ignore[arg-type]
+    assert found == {"accept_rate_tested": 5 / 7, "tested_guesses": 7.0, "tau": 7 / 2, "top1_agreement": 5 / 7}
+
+
+def test_entropies_are_told_apart(monkeypatch: pytest.MonkeyPatch, words: PreTrainedTokenizerBase) -> None:
+    """Two choices among four tokens of two references: of two and of four equal options; elsewhere nothing is open."""
+    logits = torch.full((3, 8), -1e4)
+    logits[0, 0] = logits[1, :2] = logits[2, 3] = 0.0
+    more = torch.full((1, 8), -1e4)
+    more[0, :4] = 0.0
+    lines = {"a": (Line((1,), (0, 1, 3)), [1]), "b": (Line((1,), (2,)), [0])}
+    monkeypatch.setattr(evaluate, "reference", lambda words, problem: lines[problem])
+    monkeypatch.setattr(evaluate, "read", lambda model, given: [logits, more])
+    found = Judge(words)._on_references(None, ["a", "b"])  # type: ignore[arg-type, list-item]
+    two, four = math.log(2), math.log(4)
+    assert found["entropy_at_choices"] == pytest.approx((two + four) / 2) and found["entropy_elsewhere"] == 0
+    assert found["choices_per_100_tokens"] == 50 and found["loss"] == pytest.approx((two / 3 + four) / 2)
 
 
 def test_choices_are_found_in_the_tokens(words: PreTrainedTokenizerBase) -> None:
