@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from engine.analysis.heterospec import Sample
 from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.strata.bins import Strata, load_strata
-from engine.strata.learning import granularity, stratify, study
+from engine.strata.learning import _low, granularity, stratify, study
 
 
 def steps(n: int = 400, seed: int = 0) -> list[Sample]:
@@ -106,6 +106,31 @@ def test_a_folder_may_hold_thresholds_of_the_other_meta_path(tmp_path: Path) -> 
 def test_too_little_to_learn_from() -> None:
     with pytest.raises(ConfigError, match="at least 8"):
         stratify(steps(5))
+
+
+def test_a_leaf_may_be_as_small_as_was_asked_and_no_smaller() -> None:
+    """The last three rounds stand out: with at least three in a leaf they are cut off, with four they cannot be."""
+    found = [Sample(float(i), 20 if i > 8 else 1, 8, 60, True) for i in range(12)]
+    assert stratify(found, layers=1, criterion="paper_eq2", min_leaf=3).thresholds == (8.5,)
+    assert stratify(found, layers=1, criterion="paper_eq2", min_leaf=4).thresholds == (7.5,)
+
+
+def test_bins_are_told_of_all_rounds_and_at_most_64_are_read(tmp_path: Path) -> None:
+    strata = stratify(steps())
+    assert sum(row["rounds"] for row in strata.card["bins"]) == strata.card["rounds"] > strata.card["kept"]
+    for n in (63, 64):
+        Strata(tuple(map(float, range(n)))).save(tmp_path / "strata.json")
+        if n == 63:
+            assert load_strata(tmp_path).bins == 64
+    with pytest.raises(AssetError, match="more than 64 bins"):
+        load_strata(tmp_path)
+
+
+def test_three_of_eight_bins_are_low() -> None:
+    """Of eight bins three, of four that are finer or coarser in proportion."""
+    kept = [Sample(float(i), 0, 0, 60, True) for i in range(8)]
+    assert _low(Strata(tuple(i + 0.5 for i in range(7))), kept) == {0, 1, 2}
+    assert _low(Strata((1.5, 3.5, 5.5)), kept) == {0, 1, 2, 3}  # 1.5 of four, rounded to the even
 
 
 def test_granularity_compares_low_regions() -> None:
