@@ -83,22 +83,13 @@ def spread(found: Mapping[str, Any] | None, share: bool, digits: int = 1) -> str
     return f"{mean:.{digits}f}" + ("" if low is None else f" ({low:.{digits}f} to {high:.{digits}f})")
 
 
-def _over(table: Mapping[str, Mapping[str, Any]]) -> str:
-    """What intervals are over. Recordings from before calls were taken together by prompt have more calls than
-    prompts behind their tokens a call."""
-    by_call = any((row["intervals"].get("tau") or {"n": 0})["n"] > row["quality"]["prompts"] for row in table.values())
-    if not by_call:
-        return " over prompts"
-    return ", of tokens a call over calls as if these were independent (too narrow), of all else over prompts"
-
-
 def _systems(name: str, table: Mapping[str, Mapping[str, Any]]) -> Systems:
     shown = {key: told for key, told in COLUMNS.items() if any(key in row["quality"] for row in table.values())}
     costs = {key: told for key, told in COSTS.items() if any(row["intervals"].get(key) for row in table.values())}
     first = next(iter(table.values()))["quality"]
     each = "" if first["repeats"] == 1 else f", {first['repeats']} answers each"
     told = (
-        f"{first['prompts']} held-out prompts{each}, recorded by `{command(name)}`; in brackets 95 %{_over(table)}; "
+        f"{first['prompts']} held-out prompts{each}, recorded by `{command(name)}`; in brackets 95 % over prompts; "
         "differences are paired by prompt."
     )
     if "rounds" in costs:
