@@ -1,7 +1,7 @@
 """The shown methods several times more on the same prompt, for the spread of their numbers. No gradio, no torch."""
 
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 
 from pydantic import Field
@@ -11,8 +11,8 @@ from app import request as requests
 from app.endpoint import streamed
 from app.ndjson import Lines
 from app.service import Service
+from app.several import AskedSeveral, Job, parse
 from app.turns import ended
-from app.validate import checked
 from engine.analysis.repeats import repeated
 from engine.trace.events import RunStarted
 from engine.trace.store import Trace
@@ -21,38 +21,21 @@ LEAST, MOST = 2, 20  # runs a lane
 EVERY = 0.25  # seconds between messages within a run: a reader who leaves is noticed at the next
 
 
-class AskedRepeats(requests.AskedRun):
+class AskedRepeats(AskedSeveral):
     """A run, several times."""
 
     n: int = Field(5, ge=LEAST, le=MOST, description=f"an integer from {LEAST} to {MOST}")
 
 
-@dataclass(frozen=True)
-class Job:
-    """What a page asks for: a comparison, and how often."""
-
-    ask: requests.Request
-    n: int
-
-    def run(self, index: int) -> requests.Request:
-        """The comparison of one repetition: its own seed where anything is drawn, recorded lightly."""
-        seed = self.ask.seed if self.ask.sampling.greedy else (self.ask.seed + index) % (requests.MOST_SEED + 1)
-        return replace(self.ask, seed=seed, record="light")
-
-
 def routes(service: Service) -> list[BaseRoute]:
     """One route: repetitions as JSON lines."""
-    return [streamed("/lab/repeat", partial(parse, service), partial(lines, service))]
+    return [streamed("/lab/repeat", partial(parse, AskedRepeats, service), partial(lines, service))]
 
 
-def parse(service: Service, given: object, address: str = "") -> Job:
-    """The job in plain values; `address` is where it comes from.
-
-    Raises:
-        ConfigError: something is missing, unknown or out of range.
-    """
-    asked = checked(AskedRepeats, given)
-    return Job(requests.resolved(asked, service.cards, service.models, service.limits, address), asked.n)
+def _run(ask: requests.Request, index: int) -> requests.Request:
+    """The comparison of one repetition: its own seed where anything is drawn, recorded lightly."""
+    seed = ask.seed if ask.sampling.greedy else (ask.seed + index) % (requests.MOST_SEED + 1)
+    return replace(ask, seed=seed, record="light")
 
 
 def lines(service: Service, job: Job) -> Lines:
@@ -68,7 +51,7 @@ def lines(service: Service, job: Job) -> Lines:
                 ticket.again()
             for spot in ticket.waits():
                 yield {"kind": "queued", "n": job.n, "run": index, "line": spot}
-            ask, due, rounds = job.run(index), time.monotonic(), 0
+            ask, due, rounds = _run(job.ask, index), time.monotonic(), 0
             with ended(service.turns(lab, ask)) as turns:
                 for key, event in turns:
                     if isinstance(event, RunStarted):

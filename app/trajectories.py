@@ -2,8 +2,6 @@
 
 import contextlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from app import request as requests
 from app.endpoint import ZIPPED, streamed
 from app.figures import trajectories as figures
 from app.ndjson import Lines
 from app.service import Service
+from app.several import AskedSeveral, Job, parse
 from app.turns import LabLike
-from app.validate import checked
 from engine.analysis.sheet import Sheet, by_turns
 from engine.config import MAX_TEMPERATURE, TEMPERATURES, TRAJECTORY_TEMPERATURE
 from engine.errors import ConfigError
@@ -35,26 +32,18 @@ FAMILY, OFFERED = "arithmetic", 8  # held-out problems that the page offers
 MOST = 16  # trajectories of one method
 
 
-class AskedTrajectories(requests.AskedRun):
+class AskedTrajectories(AskedSeveral):
     """A run, several times over on the same prompt."""
 
     temperature: float = Field(TRAJECTORY_TEMPERATURE, ge=0, le=MAX_TEMPERATURE, description=TEMPERATURES)
     n: int = Field(4, ge=1, le=MOST, description=f"an integer from 1 to {MOST}")
 
 
-@dataclass(frozen=True)
-class Job:
-    """What a page asks for: methods and sampling as for a run, and how many trajectories of each."""
-
-    ask: requests.Request
-    n: int
-
-
 def routes(service: Service, examples: Path = EXAMPLES, results: Path = RESULTS) -> list[BaseRoute]:
     """What is on show without a model, and live trajectories."""
     return [
         Route("/lab/trajectories", partial(recorded, service, examples, results), middleware=ZIPPED),
-        streamed("/lab/trajectories/live", partial(parse, service), partial(lines, service)),
+        streamed("/lab/trajectories/live", partial(parse, AskedTrajectories, service), partial(lines, service)),
     ]
 
 
@@ -123,16 +112,6 @@ def known(prompt: str) -> Problem | None:
         if case.task and case.answer
     )
     return next((problem for problem in (*offered(), *shipped(), *cases) if problem.prompt == prompt), None)
-
-
-def parse(service: Service, given: object, address: str = "") -> Job:
-    """The job in plain values; `address` is where it comes from.
-
-    Raises:
-        ConfigError: something is missing, unknown or out of range.
-    """
-    asked = checked(AskedTrajectories, given)
-    return Job(requests.resolved(asked, service.cards, service.models, service.limits, address), asked.n)
 
 
 def lines(service: Service, job: Job) -> Lines:

@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from app import repeats
 from app.rounds import Visitor
+from app.several import parse
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def ask(**more):
 
 
 def lines(service, **more):
-    return list(repeats.lines(service, repeats.parse(service, ask(**more))))
+    return list(repeats.lines(service, parse(repeats.AskedRepeats, service, ask(**more))))
 
 
 def settings(lab, monkeypatch):
@@ -70,7 +71,7 @@ def test_the_device_is_given_back_after_each_repetition(service):
     """Somebody who asks during the first repetition comes through after it."""
     kinds = list[str]()
     with ExitStack() as stack:
-        for line in repeats.lines(service, repeats.parse(service, ask(n=4))):
+        for line in repeats.lines(service, parse(repeats.AskedRepeats, service, ask(n=4))):
             if line["kind"] == "running" and "running" not in kinds:
                 ticket = stack.enter_context(service.line(Visitor("other")))
                 ticket.stand()
@@ -82,7 +83,7 @@ def test_the_device_is_given_back_after_each_repetition(service):
 
 
 def test_leaving_ends_all_lanes_and_frees_the_engine(service, lab):
-    found = repeats.lines(service, repeats.parse(service, ask(max_new_tokens=200)))
+    found = repeats.lines(service, parse(repeats.AskedRepeats, service, ask(max_new_tokens=200)))
     for _ in range(2):
         next(found)
     assert lab.open_streams

@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from app import trajectories
 from app.rounds import Visitor
+from app.several import parse
 from engine.errors import ConfigError
 from tests.app.fakes import FakeLab
 
@@ -44,7 +45,7 @@ def test_the_shipped_example_is_what_the_drawer_reads():
 
 
 def test_lines_of_a_job_are_whole_rows_methods_in_turn(service):
-    lines = list(trajectories.lines(service, trajectories.parse(service, ask())))
+    lines = list(trajectories.lines(service, parse(trajectories.AskedTrajectories, service, ask())))
     assert [line["kind"] for line in lines[:2]] == ["queued", "begin"] and lines[-1] == {"kind": "done"}
     rows = [line for line in lines if line["kind"] == "row"]
     assert [(row["key"], row["trajectory"]) for row in rows] == [
@@ -62,7 +63,9 @@ def test_lines_of_a_job_are_whole_rows_methods_in_turn(service):
 def test_the_answer_to_an_offered_problem_is_known(service):
     problem = trajectories.offered()[0]
     lines = list(
-        trajectories.lines(service, trajectories.parse(service, ask(prompt=problem.prompt, n=1, lanes=["plain"])))
+        trajectories.lines(
+            service, parse(trajectories.AskedTrajectories, service, ask(prompt=problem.prompt, n=1, lanes=["plain"]))
+        )
     )
     assert lines[1]["answer"] == problem.answer and lines[1]["task"] == "arithmetic"
     assert next(line for line in lines if line["kind"] == "row")["right"] in (True, False)
@@ -74,7 +77,9 @@ def test_the_answer_to_the_recorded_examples_problem_is_known_as_long_as_it_is_t
     told = {
         prompt: next(
             line
-            for line in trajectories.lines(service, trajectories.parse(service, ask(prompt=prompt, n=1)))
+            for line in trajectories.lines(
+                service, parse(trajectories.AskedTrajectories, service, ask(prompt=prompt, n=1))
+            )
             if line["kind"] == "begin"
         )["answer"]
         for prompt in (example["prompt"], example["prompt"].replace("95", "96"))
@@ -108,7 +113,7 @@ def test_a_method_that_cannot_run_ends_the_lines_with_its_reason(http):
 
 
 def test_leaving_frees_the_engine_within_a_round(service, lab: FakeLab):
-    lines = trajectories.lines(service, trajectories.parse(service, ask(max_new_tokens=200)))
+    lines = trajectories.lines(service, parse(trajectories.AskedTrajectories, service, ask(max_new_tokens=200)))
     for _ in range(6):
         next(lines)
     assert lab.open_streams
@@ -122,7 +127,7 @@ def test_the_device_is_given_back_after_each_trajectory(service):
     """Somebody who asks during the first row comes through after it; the lines say that they wait for it."""
     kinds = list[str]()
     with ExitStack() as stack:
-        for line in trajectories.lines(service, trajectories.parse(service, ask(n=2))):
+        for line in trajectories.lines(service, parse(trajectories.AskedTrajectories, service, ask(n=2))):
             if line["kind"] == "row" and kinds.count("row") == 0:
                 ticket = stack.enter_context(service.line(Visitor("other")))
                 ticket.stand()
@@ -136,4 +141,4 @@ def test_the_device_is_given_back_after_each_trajectory(service):
 def test_failures_of_the_engine_are_rows_with_a_message(service, lab):
     lab.fail_at = 3
     with pytest.raises(ConfigError, match="context"):
-        list(trajectories.lines(service, trajectories.parse(service, ask())))
+        list(trajectories.lines(service, parse(trajectories.AskedTrajectories, service, ask())))

@@ -17,6 +17,7 @@ from app import request as requests
 from app.export import assemble
 from app.presets import PresetCatalogue
 from app.service import Service
+from app.several import parse
 from app.state import Limits
 from app.trees import described
 from app.validate import parsed
@@ -359,4 +360,4 @@ def _trajectories(rng: random.Random) -> Any:
 def _read_trajectories(given: Any) -> None:
     if not isinstance(given, dict):
         raise ConfigError("The request must be a JSON object.")
-    trajectories.parse(_service(), given)
+    parse(trajectories.AskedTrajectories, _service(), given)
