@@ -22,7 +22,7 @@ from engine.papers import entries
 from engine.papers.entries import Item, Paper
 from engine.papers.results import load, verdict_of
 from engine.papers.systems import LOSSES, Systems, recorded
-from engine.papers.words import evidence
+from engine.papers.words import evidence, form, scaled
 from engine.tasks import get_task, load_problems
 
 LIVE_TOKENS = 128
@@ -103,7 +103,7 @@ def _systems(sheet: Systems, cards: Mapping[str, Card]) -> dict[str, Any]:
     unit = ("right answers" if loss == LOSSES[0] else "BLEU") + " less<br>plain decoding's, points"
     scale = 100 if loss == LOSSES[0] else 1
     shown = [
-        (titles[name], _scaled(own.get(loss), scale), own["speedup"])
+        (titles[name], scaled(own.get(loss), scale), own["speedup"])
         for name, own in sheet.numbers.items()
         if own.get(loss) or own["speedup"]
     ]
@@ -166,15 +166,18 @@ def _printed(told: dict[str, Any], order: list[str]) -> dict[str, Any]:
 def _ours(told: dict[str, Any], order: list[str]) -> dict[str, Any]:
     scale = 100 if told["percent"] else 1
     if told["form"] == "points":
-        shown = [(r["name"], [{"x": p["x"], "y": _scaled(p["y"], scale)} for p in r["points"]]) for r in told["rows"]]
+        shown = [(r["name"], [{"x": p["x"], "y": scaled(p["y"], scale)} for p in r["points"]]) for r in told["rows"]]
         drawn = figures.points(told, shown, order)
         columns: list[Any] = [told["x"] or "x", told["y"]]
-        rows = [{"name": name, "cells": [_told(p["x"]), _told(p["y"])]} for name, found in shown for p in found]
+        pairs = [(name, p["x"], p["y"]) for name, found in shown for p in found]
+        across, up = form(x for _, x, _ in pairs), form(y for _, _, y in pairs)
+        rows = [{"name": name, "cells": [_told(x, across), _told(y, up)]} for name, x, y in pairs]
     else:
-        cells = [(r["name"], [_scaled(cell, scale) for cell in r["cells"]]) for r in told["rows"]]
+        cells = [(r["name"], [scaled(cell, scale) for cell in r["cells"]]) for r in told["rows"]]
         drawn = figures.table(told, told["columns"], cells, order)
         columns = told["columns"]
-        rows = [{"name": name, "cells": [_told(cell) for cell in each]} for name, each in cells]
+        shape = form(cell for _, each in cells for cell in each)
+        rows = [{"name": name, "cells": [_told(cell, shape) for cell in each]} for name, each in cells]
     known = any(cell is not None for row in rows for cell in row["cells"])
     return {**_head(told | {"columns": columns}), "rows": rows, "figure": drawn.to_plotly_json() if known else None}
 
@@ -184,14 +187,8 @@ def _head(told: Mapping[str, Any]) -> dict[str, Any]:
     return {"title": told["title"], "x": told["x"], "y": told["y"], "columns": columns}
 
 
-def _scaled(cell: Mapping[str, Any] | None, scale: float) -> Mapping[str, Any] | None:
-    if cell is None or scale == 1:
-        return cell
-    return dict(cell) | {name: None if cell[name] is None else scale * cell[name] for name in ("mean", "low", "high")}
-
-
-def _told(cell: Mapping[str, Any] | None) -> str | None:
-    return None if cell is None else estimate(cell, ".4g")
+def _told(cell: Mapping[str, Any] | None, shape: str) -> str | None:
+    return None if cell is None else estimate(cell, shape)
 
 
 def _live(item: Item, cards: Mapping[str, Card]) -> dict[str, Any] | None:

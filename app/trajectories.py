@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any

@@ -1,6 +1,6 @@
 """Tables and figures of the papers, and ours beside them: the same form, axes, order and colours. Small multiples."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from textwrap import wrap
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from app.figures.theme import COLOURS, figure, whiskers
+from engine.papers.words import form
 
 INKS = ("draft", "target", "judge", "neutral", "draft-2", "target-2", "ink-3", "ink")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
@@ -31,9 +32,10 @@ def table(
     lines = told["form"] == "lines"
     mode = "lines+markers" if lines else "markers"
     places = list(columns) if lines else [str(column) for column in columns]
+    shape = _form(cell for _, cells in shown for cell in cells)
     for name, cells in shown:
         known = [(x, cell) for x, cell in zip(places, cells, strict=True) if cell is not None]
-        _add(drawn, name, [x for x, _ in known], [cell for _, cell in known], order, mode)
+        _add(drawn, name, [x for x, _ in known], [cell for _, cell in known], order, mode, shape)
     if lines:
         return drawn.update_xaxes(tickvals=places if _apart([float(x) for x in places]) else None)
     return drawn.update_layout(scattermode="group", scattergap=0.3).update_xaxes(
@@ -53,9 +55,11 @@ def points(
 ) -> go.Figure:
     """Entries as points, x against y, connected in the order of x."""
     drawn = _empty(told, len(rows))
+    shape = _form(one["y"] for _, found in rows for one in found)
     for name, found in rows:
         ordered = sorted(found, key=lambda one: float(one["x"]["mean"]))
-        _add(drawn, name, [one["x"]["mean"] for one in ordered], [one["y"] for one in ordered], order, "lines+markers")
+        x, y = [one["x"]["mean"] for one in ordered], [one["y"] for one in ordered]
+        _add(drawn, name, x, y, order, "lines+markers", shape)
     return drawn
 
 
@@ -78,7 +82,7 @@ def beside(title: str, quality: str, rows: Sequence[tuple[str, Cell, Cell]]) -> 
             marker={"color": COLOURS[ink], "size": 7},
             error_x=whiskers(zip(means, low, high, strict=True), **BARS, color=COLOURS[ink]),
             customdata=[list(pair) for pair in zip(low, high, strict=True)],
-            hovertemplate="%{y}: %{x:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g})<extra></extra>",
+            hovertemplate=f"%{{y}}: {_spread('x', _form(cell for _, cell in known))}<extra></extra>",
         )
     second = drawn.layout.xaxis.to_plotly_json() | {"title": {"text": "speed, times<br>plain decoding's"}}
     return drawn.update_layout(
@@ -102,7 +106,25 @@ def _empty(told: Mapping[str, Any], rows: int) -> go.Figure:
     return drawn.update_layout(showlegend=rows > 1, legend=legend, margin={"t": 34, "r": 10})
 
 
-def _add(drawn: go.Figure, name: str, x: Sequence[Any], cells: Sequence[Cell], order: Sequence[str], mode: str) -> None:
+def _form(cells: Iterable[Cell]) -> str:
+    """The form of numbers of ours, as in their table; a paper's own keep their digits."""
+    ours = [cell for cell in cells if isinstance(cell, Mapping)]
+    return ":" + form(ours).removeprefix("z") if ours else ""
+
+
+def _spread(axis: str, shape: str) -> str:
+    return f"%{{{axis}{shape}}} (%{{customdata[0]{shape}}} to %{{customdata[1]{shape}}})"
+
+
+def _add(
+    drawn: go.Figure,
+    name: str,
+    x: Sequence[Any],
+    cells: Sequence[Cell],
+    order: Sequence[str],
+    mode: str,
+    shape: str,
+) -> None:
     place = order.index(name) if name in order else len(order)
     colour = COLOURS[INKS[place % len(INKS)]]
     means, low, high = zip(*map(_bounds, cells), strict=True) if cells else ((), (), ())
@@ -115,9 +137,9 @@ def _add(drawn: go.Figure, name: str, x: Sequence[Any], cells: Sequence[Cell], o
         line={"color": colour, "width": 1.6, "dash": DASHES[place // len(INKS) % len(DASHES)]},
         error_y=whiskers(zip(means, low, high, strict=True), **BARS, color=colour),
         customdata=[list(pair) for pair in zip(low, high, strict=True)],
-        hovertemplate="%{x}: %{y:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g})"
+        hovertemplate=f"%{{x}}: {_spread('y', shape)}"
         if any(isinstance(cell, Mapping) and cell["low"] is not None for cell in cells)
-        else "%{x}: %{y:.4g}",
+        else f"%{{x}}: %{{y{shape}}}",
         offsetgroup=str(place),
     )
 

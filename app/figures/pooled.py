@@ -67,7 +67,7 @@ def of_methods(section: Numbers) -> list[dict[str, Any]]:
     for title, (name, unit) in QUALITY.items():
         rows = [{**row, name: row.get("quality", {}).get(name)} for row in section["methods"]]
         if any(row[name] for row in rows):
-            shown = spread(rows, f"{title}, {unit}", name)
+            shown = spread(rows, f"{title}, {unit}", name, shape=".1%" if unit == SHARE else ".1f")
             limits = {"tickformat": ".0%", "range": [0, 1.02]} if unit == SHARE else {}
             caption = f"Mean and 95 % over {section['prompts']} prompts."
             drawn.append((shown.update_xaxes(**limits), caption))
@@ -200,8 +200,9 @@ def entropy(shown: Numbers) -> go.Figure:
     )
 
 
-def spread(methods: Sequence[Numbers], title: str, name: str, one: bool = False) -> go.Figure:
-    """A number of each method with its interval, one row a method; `one` marks where the plain target stands."""
+def spread(methods: Sequence[Numbers], title: str, name: str, one: bool = False, shape: str = ".2f") -> go.Figure:
+    """A number of each method with its interval, one row a method; `one` marks where the plain target stands.
+    `shape` is the form of the number."""
     rows = [(row, row[name]) for row in methods if row[name]][::-1]
     drawn = figure(title, "", "", height=90 + 24 * len(rows)).update_layout(margin_b=28)  # the title names the axis
     drawn.add_bar(
@@ -214,7 +215,8 @@ def spread(methods: Sequence[Numbers], title: str, name: str, one: bool = False)
         ),
         customdata=[[value["low"], value["high"], value["n"]] for _, value in rows],
         hovertemplate=(
-            "%{y}: %{x:.4g} (95 % %{customdata[0]:.4g} to %{customdata[1]:.4g}, n = %{customdata[2]})<extra></extra>"
+            f"%{{y}}: %{{x:{shape}}} (95 % %{{customdata[0]:{shape}}} to %{{customdata[1]:{shape}}}, "
+            "n = %{customdata[2]})<extra></extra>"
         ),
     )
     if one:

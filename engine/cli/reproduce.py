@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.words import estimate
 from engine.cli.options import add_models, add_shard, load_lab
 from engine.cli.reproducing import Running, made
 from engine.errors import ConfigError
@@ -16,7 +17,7 @@ from engine.kinds import COUNT, MINUTES, TO_FOLDER
 from engine.lab import Lab
 from engine.papers.entries import Item, Paper, chosen
 from engine.papers.results import FOLDER, follows, load, place, save, verdict_of
-from engine.papers.words import evidence, spread
+from engine.papers.words import evidence, form, scaled
 
 Entry = tuple[Paper, Item]
 MARKS = {"holds": "+", "fails": "-", "open": "?", "missing": " "}
@@ -195,10 +196,9 @@ def as_text(entry: Entry, result: dict[str, Any]) -> str:
         columns = [f"{c:g}" if isinstance(c, float | int) else c for c in table["columns"]]
         lines.append(f"{table['title']}, {table['y']}")
         lines.append(f"{'':32}" + "".join(f"{c[:26]:>28}" for c in columns))
-        lines += [
-            f"{row['name'][:31]:32}" + "".join(f"{spread(cell, scale):>28}" for cell in row["cells"])
-            for row in table["rows"]
-        ]
+        rows = [(row["name"], [scaled(cell, scale) for cell in row["cells"]]) for row in table["rows"]]
+        shape = form(cell for _, cells in rows for cell in cells)
+        lines += [f"{name[:31]:32}" + "".join(f"{estimate(c, shape):>28}" for c in cells) for name, cells in rows]
     for check, told in zip(item.checks, result["checks"], strict=True):
         lines.append(f" {MARKS[told['outcome']]} {told['says']} ({evidence(check, told)})")
     lines.append(f"Verdict: {result['verdict']}." + (f" {item.larger}" if item.larger else ""))

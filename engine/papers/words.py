@@ -1,7 +1,9 @@
 """How the numbers behind a statement are told."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from engine.analysis.words import estimate
 from engine.papers.entries import Check
 
 SHARES = ("accuracy", "majority", "voted", "same_as_ar")
@@ -37,19 +39,29 @@ FIELDS = {  # the last name of a path into a file of results -> the scale it is 
     "accepted_per_call": (1.0, MEASURES["accepted_per_call"]),
 }
 OUTCOMES = {"holds": "holds", "fails": "does not hold", "open": "left open", "missing": "not measured"}
-Cell = dict[str, Any]
+ENDS = ("mean", "low", "high")
+Cell = Mapping[str, Any]
 
 
-def spread(cell: Cell | None, scale: float = 1.0) -> str:
-    """An estimate with its interval."""
-    if cell is None:
-        return "-"
-    mean = f"{scale * cell['mean']:.4g}"
-    return mean if cell["low"] is None else f"{mean} ({scale * cell['low']:.4g} to {scale * cell['high']:.4g})"
+def scaled(cell: Cell | None, scale: float) -> Cell | None:
+    """An estimate in another unit."""
+    if cell is None or scale == 1:
+        return cell
+    return dict(cell) | {name: None if cell[name] is None else scale * cell[name] for name in ENDS}
+
+
+def form(cells: Iterable[Cell | None]) -> str:
+    """How estimates of one kind are told beside each other: whole numbers as such, else all with as many decimals, so
+    that the largest has about three digits; two where tokens a call and ratios lie, as on the whole page."""
+    known = [abs(cell[name]) for cell in cells if cell for name in ENDS if cell[name] is not None]
+    if all(abs(value - round(value)) < 1e-9 for value in known):
+        return "z.0f"
+    most = max(known)
+    return f"z.{sum(most <= least for least in (100, 30, 1, 0.1))}f"
 
 
 def evidence(check: Check, told: Cell) -> str:
-    """The numbers behind an outcome: "holds: 0.5 % right, difference (0.1 to 0.9), 300 prompts"."""
+    """The numbers behind an outcome: "holds: 0.50 (0.10 to 0.90) % right, wanted above 0, 300 prompts"."""
     outcome = OUTCOMES[told["outcome"]]
     if told["ours"] is None or told["outcome"] == "missing":
         return outcome
@@ -62,15 +74,16 @@ def evidence(check: Check, told: Cell) -> str:
         unit = unit.replace("% ", "points ", 1) + ", difference"
     if check.q.path:
         scale, unit = FIELDS.get(check.q.path.rpartition(".")[2], (1.0, ""))
-    words = " ".join(filter(None, [spread(told["ours"], scale), unit]))
+    ours, than = scaled(told["ours"], scale), scaled(told["than"], scale)
+    shape = form([ours, than])
+    words = " ".join(filter(None, [estimate(ours, shape), unit]))
     n = told["ours"]["n"]
     known = f", {n} prompts" if n > 1 and not check.q.path else ""
-    return f"{outcome}: {words}{_bound(check, told, scale)}{known}"
+    bound = f" against {estimate(than, shape)}" if than else _wanted(check, scale)
+    return f"{outcome}: {words}{bound}{known}"
 
 
-def _bound(check: Check, told: Cell, scale: float) -> str:
-    if told["than"]:
-        return f" against {spread(told['than'], scale)}"
+def _wanted(check: Check, scale: float) -> str:
     if check.relation == "within":
         return f", wanted {scale * check.value:g} to {scale * check.high:g}"
     relation = "" if check.relation == "equal" else f"{check.relation} "

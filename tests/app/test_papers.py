@@ -40,16 +40,16 @@ def test_a_paper_has_its_numbers_ours_and_what_decides(http: TestClient) -> None
     first = items["T1"]
     assert first["verdict"] == "mixed" and first["live"]["lanes"][0] == {"method": "stand", "knobs": {}}
     assert {check["outcome"] for check in first["checks"]} >= {"holds", "fails"}
-    assert any("277.2" in check["evidence"] and "464" in check["evidence"] for check in first["checks"])
+    assert any("277 tokens" in check["evidence"] and "464" in check["evidence"] for check in first["checks"])
     assert [bool(one["figure"]) for one in first["printed"]] == [True, True, False, False, False, False]
     calls = next(one for one in first["ours"] if one["y"] == "tokens a target call")
-    assert calls["columns"] == ["4", "8", "16"] and calls["rows"][0]["cells"][0].startswith("4.263 (")
+    assert calls["columns"] == ["4", "8", "16"] and calls["rows"][0]["cells"][0].startswith("4.26 (")
     colours = [{t["name"]: t["marker"]["color"] for t in one["figure"]["data"]} for one in (first["printed"][1], calls)]
     both = colours[0].keys() & colours[1].keys()
     assert all(colours[0][name] == colours[1][name] for name in both) and len(both) >= 5
     judged = http.get("/lab/paper", params={"name": "autojudge"}).json()
     lost = next(item for item in judged["items"] if item["id"] == "T1")["checks"][0]["evidence"]
-    assert lost == "left open: 1.667 (0.3333 to 3.333) points right lost, wanted below 3"
+    assert lost == "left open: 1.67 (0.33 to 3.33) points right lost, wanted below 3"
     curve = next(item for item in judged["items"] if item["id"] == "F3")["ours"][0]
     assert curve["columns"] == ["accepted tokens a target call", "right answers, %"] and curve["figure"]["data"]
 
@@ -97,7 +97,10 @@ def test_a_table_is_dots_with_intervals_or_lines_over_numbers() -> None:
     (drawn,) = dots.data
     assert (list(drawn.x), list(drawn.y), drawn.mode) == (["a"], [2.0], "markers")
     assert (list(drawn.error_y.array), list(drawn.error_y.arrayminus)) == ([1.0], [0.5])
-    assert "%{customdata[0]" in drawn.hovertemplate and dots.layout.yaxis.title.text == "share, %"
+    assert (
+        drawn.hovertemplate == "%{x}: %{y:.2f} (%{customdata[0]:.2f} to %{customdata[1]:.2f})"
+        and dots.layout.yaxis.title.text == "share, %"
+    )
     names = [f"method {i}" for i in range(24)]
     many = table({**HEAD, "y": "tokens a target call"}, ["a"], [(name, [1.0]) for name in names], names)
     assert len({(one.marker.color, one.marker.symbol) for one in many.data}) == 24, "no two look alike"

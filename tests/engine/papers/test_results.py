@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engine.analysis.intervals import Interval
+from engine.analysis.words import estimate
 from engine.errors import AssetError, ConfigError
 from engine.papers.entries import Check, Item, Ours, Quantity, chosen
 from engine.papers.measures import measured
@@ -14,6 +15,7 @@ from engine.papers.paths import value_at
 from engine.papers.records import Record, Records, from_json, to_json
 from engine.papers.results import follows, load, place, save
 from engine.papers.summary import decided, verdict
+from engine.papers.words import form
 
 RECORDED = [(p, i) for p, i in chosen("") if place(p, i).is_file()]
 
@@ -251,3 +253,19 @@ def test_a_place_in_a_file_of_results() -> None:
         value_at(data, "a..b")
     with pytest.raises(ConfigError, match="no number"):
         value_at(data, "a.rows[0].name")
+
+
+@pytest.mark.parametrize(
+    ("means", "told"),
+    [
+        ((8.0, 14.0), ["8", "14"]),
+        ((959.8, 1503.2), ["960", "1503"]),
+        ((100.0, 93.14), ["100.0", "93.1"]),
+        ((14.61, 4.5), ["14.61", "4.50"]),
+        ((0.9654, 0.9661), ["0.965", "0.966"]),
+        ((0.0612, -0.00001), ["0.0612", "0.0000"]),
+    ],
+)
+def test_numbers_of_one_kind_have_as_many_decimals(means: tuple[float, ...], told: list[str]) -> None:
+    cells = [{"mean": mean, "low": None, "high": None} for mean in means]
+    assert [estimate(cell, form(cells)) for cell in cells] == told
