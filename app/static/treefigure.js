@@ -33,6 +33,7 @@ const ROWS = 40; // of a tree before its least probable branches fold
 const WIDEST = 168; // pixels of a column
 const NARROWEST = 78; // the words above it
 const ROOT = 8; // letters of the token before the draft
+const FAINT = 0.6; // of an edge to what was not accepted
 const GUTTER = 28; // between the words of a column and the signs of the next, for the edges
 
 /** Sets `state.plan`, with its figure, and fills `state.groups`. A column is as wide as what stands in it.
@@ -77,7 +78,7 @@ export function buildTree(state, room, run, round, fixed) {
   }
   for (const stub of plan.stubs) {
     const parent = at.get(stub.parent);
-    if (parent) nodes.append(stubFigure(how, stub, parent.place, edges));
+    if (parent) nodes.append(stubFigure(how, stub, parent, edges));
   }
   figure.append(edges, thick, nodes);
   state.plan = { ...plan, wide, tall, figure };
@@ -145,7 +146,8 @@ function edge({ round, left, top, row }, place, parent) {
   const d = `M${x0} ${y0}${y0 === y1 ? "" : curve}H${x1}`;
   return s("path", {
     d,
-    stroke: kept(node) ? "var(--draft)" : "var(--line-2)",
+    stroke: kept(node) ? "var(--draft)" : "var(--ink-3)",
+    "stroke-opacity": kept(node) ? null : FAINT,
     "stroke-width": kept(node) ? 3 : 1,
     "stroke-dasharray": node.state === "discarded" ? "1.5 2.5" : null,
   });
@@ -239,14 +241,16 @@ function nodeFigure(state, { run, round, left, top, row, columns }, place) {
 const backed = (x, y, text, attrs) =>
   label(x, y, text, { ...attrs, stroke: "var(--panel)", "stroke-width": 3, "paint-order": "stroke" });
 
-/** What was left out under a node.
- * @param {How} how @param {Stub} stub @param {Place} parent @param {SVGElement} edges */
+/** What was left out under a node, at the end of an edge from its label.
+ * @param {How} how @param {Stub} stub @param {{place: Place, width: number}} parent @param {SVGElement} edges */
 function stubFigure({ run, left, top, row }, stub, parent, edges) {
   const x = left + stub.x - 14;
-  const y = top + stub.y + row / 2 - 4;
-  const y0 = top + parent.y + row / 2 - 3;
+  const y = top + stub.y + row / 2 - 3;
+  const y0 = top + parent.place.y + row / 2 - 3;
+  const [x0, bend] = [left + parent.place.x + parent.width, x - 5];
+  const d = `M${Math.min(x0, bend)} ${y0}H${bend}V${y}H${x}`;
   edges.append(
-    s("path", { d: `M${x - 8} ${y0}V${y}H${x}`, stroke: "var(--line-2)", "stroke-dasharray": "1.5 2.5" }),
+    s("path", { d, stroke: "var(--ink-3)", "stroke-opacity": FAINT, "stroke-dasharray": "1.5 2.5" }),
     s("path", { d: `M${x} ${y - 4}v8`, stroke: "var(--ink-3)", "stroke-width": 1.5 }),
   );
   const group = s("g", { "data-stub": JSON.stringify(stub.pruned.slice(0, 8)) });

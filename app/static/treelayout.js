@@ -25,8 +25,8 @@ export function childrenOf(round) {
 
 /** Lays the tree out. A child takes the first row that is free in its column and in those of its first children, so
  * that branches lie beside each other where they are of other depths; no two edges cross. Subtrees outside the path
- * are folded while the whole has more than `limit` rows, least probable first; `open` and `shut` are the reader's own
- * choices.
+ * are folded while the whole has more than `limit` rows, least probable first, what all others hang on never; `open` and
+ * `shut` are the reader's own choices.
  * @param {Tree} round @param {{column: number, row: number, limit: number, open: Set<number>, shut: Set<number>}} how
  * @returns {Plan} */
 export function layout(round, how) {
@@ -36,8 +36,10 @@ export function layout(round, how) {
   const packed = () => pack(round, how, { kids, size, folded });
   const fits = () => plan.height <= how.limit * how.row;
   let plan = packed();
+  const trunk = trunkOf(kids);
   const candidates = [...round.nodes.keys()]
     .filter((index) => !round.path.includes(index) && leaves[index + 1] > 1 && !how.open.has(index))
+    .filter((index) => !trunk.has(index))
     .sort((a, b) => (round.nodes[a].score ?? 0) - (round.nodes[b].score ?? 0));
   for (const index of candidates) {
     if (fits()) break;
@@ -112,6 +114,14 @@ function measure(round, kids) {
     if (!kids[index + 1].length) leaves[index + 1] = 1;
   }
   return { size, leaves };
+}
+
+/** The nodes that all others hang on: the root's only child, its only child, and so on. @param {number[][]} kids */
+function trunkOf(kids) {
+  /** @type {Set<number>} */
+  const trunk = new Set();
+  for (let list = kids[0]; list.length === 1; list = kids[list[0] + 1]) trunk.add(list[0]);
+  return trunk;
 }
 
 /** Whether a node lies in a folded branch. @param {Tree} round @param {number} index @param {Set<number>} folded */

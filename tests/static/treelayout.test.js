@@ -110,3 +110,22 @@ test("no two nodes share a place and no two edges cross", () => {
           );
   }
 });
+
+test("what all others hang on is not folded", () => {
+  const parents = [-1, 0, 1, 1, 1, 1, 2, 2];
+  const depths = [1, 2, 3, 3, 3, 3, 4, 4];
+  const nodes = parents.map((parent, i) => ({ parent, depth: depths[i], score: -i }));
+  const { places } = layout({ path: [], nodes, pruned: [] }, { ...HOW, limit: 1 });
+  assert.deepEqual(
+    places.map(({ index, hidden }) => [index, hidden]),
+    [
+      [-1, 0],
+      [0, 0],
+      [1, 0],
+      [2, 2],
+      [3, 0],
+      [4, 0],
+      [5, 0],
+    ],
+  );
+});
