@@ -30,7 +30,7 @@ import { FONT, fmt, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./dr
  */
 
 const ROW = 19;
-const WIDEST = 28; // pixels from a row to the next where there are few
+const WIDEST = 42; // pixels from a row to the next where there are few
 const TOP = 22;
 const MOST = 10;
 const MOST_CUT = 3; // cut tokens that have a row though they are neither drafted nor emitted

@@ -202,7 +202,8 @@ test("few rows stand farther apart, so that little stays empty below them", () =
   const most = 22 + 9 * 19 + 24; // of eight rows and the other tokens
   assert.equal(stepOf(rows(8), most), 19);
   assert.ok(stepOf(rows(6), most) > 23 && stepOf(rows(6), most) * 7 <= 9 * 19 + 22);
-  assert.equal(stepOf(rows(2), most), 28, "but not too far");
+  assert.equal(stepOf(rows(4), 22 + 11 * 19 + 24) * 5, 11 * 19, "four fill the height of ten");
+  assert.equal(stepOf(rows(2), most), 42, "but not too far");
   assert.equal(stepOf(rows(10), most), 19, "and never closer than a row is high");
 });
 
