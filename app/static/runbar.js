@@ -134,7 +134,8 @@ export function mount(element, store, lab) {
     if (!config) return;
     intro.show();
     const words = firstWords(config.prompt, 70) || "No prompt yet";
-    summary.replaceChildren(h("b", {}, words), h("span", {}, settingsInWords(config).join(" · ")));
+    const whole = h("b.whole", { "aria-hidden": "true", text: config.prompt }); // on paper, in place of its first words
+    summary.replaceChildren(h("b.first", {}, words), whole, h("span", {}, settingsInWords(config).join(" · ")));
     stale.textContent = session.stale ? "Settings changed, press Run" : "";
     element.classList.toggle("isstale", session.stale);
   }

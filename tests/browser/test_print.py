@@ -13,7 +13,7 @@ S = "draftscope.store"
 SHEET = {"width": 703, "height": 1032}  # A4 without its margins
 CUT = """() => [...document.querySelectorAll(".lab *")].filter((one) => {
   const style = getComputedStyle(one);
-  if (style.display === "inline" || !one.checkVisibility() || one.closest("svg, math, .unseen, .runline .summary")) return false;
+  if (style.display === "inline" || !one.checkVisibility() || one.closest("svg, math, .unseen")) return false;
   const clips = style.overflowX !== "visible" || style.overflowY !== "visible";
   const cut = clips && (one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1);
   const box = one.getBoundingClientRect();
@@ -48,6 +48,8 @@ def test_the_stage_is_whole_and_light(visit_cases: Any, view: str) -> None:
         expect(page.locator(spot)).to_be_hidden()
     for spot in (".v-verdict-line", ".runline .summary", ".details .v-why", f"[data-stage={view}]"):
         expect(page.locator(spot)).to_be_visible()
+    prompt = page.evaluate("draftscope.session.config.prompt")
+    assert page.locator(".runline .summary").evaluate("(one) => one.innerText").startswith(prompt.rstrip())
 
 
 def test_lanes_stand_in_as_many_columns_as_fit(visit_cases: Any) -> None:
