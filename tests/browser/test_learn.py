@@ -182,3 +182,12 @@ def test_a_lesson_has_room_in_a_low_window(visit_cases):
     box, whole = body.bounding_box(), page.locator(".beside").bounding_box()
     assert box and box["height"] > 190, "nine lines and more"
     assert whole and whole["y"] >= 60 and whole["y"] + whole["height"] <= 450
+
+
+def test_a_button_keeps_its_height_where_a_step_scrolls(visit_cases):
+    page = visit_cases("?trace=first_look&beside=target_call~0", viewport={"width": 1280, "height": 720})
+    expect(page.locator(".lesson-show")).to_be_visible()
+    body = page.locator(".lesson-body")
+    assert body.evaluate("(one) => one.scrollHeight > one.clientHeight"), "the step is longer than its room"
+    show, next_ = (page.locator(spot).bounding_box()["height"] for spot in (".lesson-show", ".lesson-foot .primary"))
+    assert show == next_
