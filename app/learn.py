@@ -1,7 +1,7 @@
 """What the Learn room reads: lessons, words and pages of the docs, their Markdown as HTML. No gradio."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -92,14 +92,22 @@ def words() -> Glossary:
     Raises:
         ConfigError: the glossary cannot be read, or a formula in it.
     """
-    return {"words": [_word(entry) for entry in glossary_json()]}
+    entries = glossary_json()
+    titles = {entry["anchor"]: entry["term"] for entry in entries}
+    return {"words": [_word(entry, titles) for entry in entries]}
 
 
-def _word(entry: dict[str, Any]) -> Word:
+def _word(entry: dict[str, Any], titles: Mapping[str, str]) -> Word:
     formula = mathml(entry["formula"], display=True) if entry["formula"] else ""
     symbols = [{"symbol": mathml(symbol, display=False), "field": field} for symbol, field in entry["symbols"]]
-    made: Word = {**entry, "text": prose(entry["text"]), "formula": formula, "symbols": symbols}  # type: ignore[typeddict-item]
+    see = [{"name": name, "title": titles.get(name) or _method(name)} for name in entry["see"]]
+    made: Word = {**entry, "text": prose(entry["text"]), "formula": formula, "symbols": symbols, "see": see}  # type: ignore[typeddict-item]
     return made
+
+
+def _method(name: str) -> str:
+    """What the method of `methods/NAME` is called: the title of its page without the name in it."""
+    return pages.page(name.removeprefix("methods/")).title.partition(" (`")[0]
 
 
 def index() -> PageIndex:

@@ -1,5 +1,6 @@
 """The papers, table by table: what each prints, what came of it here, and the verdict. No gradio, no torch."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -108,7 +109,7 @@ def _systems(sheet: Systems, cards: Mapping[str, Card]) -> dict[str, Any]:
         if own.get(loss) or own["speedup"]
     ]
     drawn = figures.beside(sheet.name, unit, sorted(shown, key=_speed, reverse=True))
-    plain = [words.replace("`", "") for words in sheet.columns]
+    plain = [_named(words, titles) for words in sheet.columns]
     rows = [{"name": titles[name], "cells": list(cells)} for name, cells in sheet.rows]
     head = {"title": sheet.name, "x": "", "y": "", "columns": plain}
     texts = ("claim", "setting", "stated", "larger", "untestable", "verdict", "created")
@@ -117,7 +118,7 @@ def _systems(sheet: Systems, cards: Mapping[str, Card]) -> dict[str, Any]:
         "id": sheet.name,
         "name": sheet.name.replace("-", ", ").capitalize(),
         "shows": SHOWS[sheet.name.partition("-")[2]],
-        "here": sheet.told.replace("`", ""),
+        "here": _named(sheet.told, titles),
         "illustration": False,
         "command": sheet.command,
         "prompts": {},
@@ -128,6 +129,11 @@ def _systems(sheet: Systems, cards: Mapping[str, Card]) -> dict[str, Any]:
         "live": None,
         "cases": [],
     }
+
+
+def _named(words: str, titles: Mapping[str, str]) -> str:
+    """Words with the names between backticks, of methods and of commands, as the page tells them."""
+    return re.sub("`([^`]*)`", lambda found: titles.get(found[1], found[1]), words)
 
 
 def _speed(row: tuple[str, Any, Any]) -> float:

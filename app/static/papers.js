@@ -141,8 +141,11 @@ function bring(detail) {
 }
 
 /** What a paper's method is called. @param {Lab} lab @param {PaperList["papers"][number]} one */
-const titled = (lab, { method, title }) =>
-  method ? (lab.session.catalogue?.methods.find((card) => card.name === method)?.title ?? method) : title;
+const titled = (lab, { method, title }) => (method ? titleOf(method, lab) : title);
+
+/** @param {string} method @param {Lab} lab */
+const titleOf = (method, { session }) =>
+  session.catalogue?.methods.find((card) => card.name === method)?.title ?? method;
 
 /** Its verdicts, counted. @param {PaperList["papers"][number]} one */
 const counts = ({ verdicts }) =>
@@ -260,7 +263,7 @@ function acts(paper, item, store, lab) {
       ? h(
           "button.primary",
           {
-            title: `${live.lanes.map((lane) => lane.method).join(", ")} on one problem of ${live.task}`,
+            title: `${live.lanes.map((lane) => titleOf(lane.method, lab)).join(", ")} on one problem of ${live.task}`,
             onclick: () => {
               const { lanes, task, prompt, answer, temperature, max_new_tokens } = live;
               const models = modelsFor(live.models, lab);

@@ -75,11 +75,7 @@ async function open(chosen, store, lab) {
   const { words } = await lab.api.get("glossary");
   const found = words.find((one) => one.anchor === anchor);
   if (!found) throw new Error(`The glossary has no entry ${anchor}.`);
-  const box = h(
-    "div.wordbox",
-    { role: "dialog", "aria-label": found.term, "data-entry": anchor },
-    entry(found, words, store),
-  );
+  const box = h("div.wordbox", { role: "dialog", "aria-label": found.term, "data-entry": anchor }, entry(found, store));
   togglePopover(chosen, box, (event) => {
     follow(event, store);
     return event.defaultPrevented;

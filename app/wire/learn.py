@@ -81,6 +81,13 @@ class WordSymbol(TypedDict):
     field: str
 
 
+class WordLink(TypedDict):
+    """Where to read on: the anchor of another word or methods/NAME, and what it is called."""
+
+    name: str
+    title: str
+
+
 class Word(TypedDict):
     """A word of the glossary; `text` is HTML, `formula` MathML or empty."""
 
@@ -89,7 +96,7 @@ class Word(TypedDict):
     text: str
     formula: str
     symbols: list[WordSymbol]
-    see: list[str]  # anchors of other words, or methods/NAME
+    see: list[WordLink]
     names: list[str]  # numbers of a run that it explains
 
 

@@ -28,7 +28,7 @@ MEASURES = {  # a measure -> its unit or noun, after the number
 }
 FIELDS = {  # the last name of a path into a file of results -> the scale it is told in, and its unit
     "accuracy": (100.0, "% right"),
-    "accuracy_drop": (100.0, "points right lost"),
+    "accuracy_drop": (100.0, "points of right answers lost"),
     "repeated": (100.0, "%"),
     "latency_s": (1.0, "s"),
     "verify_s": (1.0, "s"),

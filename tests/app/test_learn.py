@@ -31,6 +31,11 @@ def test_words_have_formulae_that_are_typeset(client):
     words = {word["anchor"]: word for word in client.get("/lab/glossary").json()["words"]}
     assert words["acceptance-probability"]["formula"].startswith("<math")
     assert words["acceptance-probability"]["symbols"] and words["tau"]["text"].startswith("<p>")
+    assert [one["title"] for one in words["acceptance-probability"]["see"]] == [
+        "Draw",
+        "Residual",
+        "Speculative decoding",
+    ]
 
 
 @pytest.mark.parametrize("name", pages.names())

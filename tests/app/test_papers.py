@@ -49,7 +49,7 @@ def test_a_paper_has_its_numbers_ours_and_what_decides(http: TestClient) -> None
     assert all(colours[0][name] == colours[1][name] for name in both) and len(both) >= 5
     judged = http.get("/lab/paper", params={"name": "autojudge"}).json()
     lost = next(item for item in judged["items"] if item["id"] == "T1")["checks"][0]["evidence"]
-    assert lost == "left open: 1.67 (0.33 to 3.33) points right lost, wanted below 3"
+    assert lost == "left open: 1.67 (0.33 to 3.33) points of right answers lost, wanted below 3"
     curve = next(item for item in judged["items"] if item["id"] == "F3")["ours"][0]
     assert curve["columns"] == ["accepted tokens a target call", "right answers, %"] and curve["figure"]["data"]
 
@@ -78,10 +78,11 @@ def test_the_page_of_all_methods_shows_what_compare_recorded(tmp_path: Path) -> 
     (ours,) = item["ours"]
     cells = {row["name"]: dict(zip(ours["columns"], row["cells"], strict=True)) for row in ours["rows"]}
     assert cells[fastest]["target calls"] == "7.0 (6.8 to 7.2)"
-    assert cells[plain]["speed, x ar's"] is None and cells[fastest]["speed, x ar's"] == "2.50 (2.25 to 2.75)"
-    loss, speed = ours["figure"]["data"]
-    assert list(loss["y"]) == list(speed["y"]) == [fastest, faster] and list(loss["x"]) == [-25.0, 0.0]
-    assert list(speed["error_x"]["array"]) == [0.25, 0.25]
+    speed = f"speed, x {plain}'s"
+    assert cells[plain][speed] is None and cells[fastest][speed] == "2.50 (2.25 to 2.75)"
+    loss, pace = ours["figure"]["data"]
+    assert list(loss["y"]) == list(pace["y"]) == [fastest, faster] and list(loss["x"]) == [-25.0, 0.0]
+    assert list(pace["error_x"]["array"]) == [0.25, 0.25]
     assert ours["figure"]["layout"]["yaxis"]["categoryarray"] == [faster, fastest], "the fastest is on top"
 
 

@@ -34,7 +34,7 @@ export async function drawGlossary(element, store, lab) {
     "aria-label": "Search the glossary",
     oninput: () => show(),
   });
-  const items = new Map(words.map((word) => [word, item(word, words, store)]));
+  const items = new Map(words.map((word) => [word, item(word, store)]));
   function show() {
     const some = found(words, search.value);
     list.replaceChildren(...some.map((word) => items.get(word) ?? ""));
@@ -49,26 +49,24 @@ export async function drawGlossary(element, store, lab) {
   spot?.scrollIntoView({ block: "center" });
 }
 
-/** @param {Word} word @param {readonly Word[]} words @param {Store} store */
-function item(word, words, store) {
-  return h("div", { id: `word-${word.anchor}` }, h("dt", {}, word.term), h("dd", {}, meaning(word, words, store)));
+/** @param {Word} word @param {Store} store */
+function item(word, store) {
+  return h("div", { id: `word-${word.anchor}` }, h("dt", {}, word.term), h("dd", {}, meaning(word, store)));
 }
 
-/** The entry of a word where it stands on the page. @param {Word} word @param {readonly Word[]} words
- * @param {Store} store */
-export const entry = (word, words, store) => [
+/** The entry of a word where it stands on the page. @param {Word} word @param {Store} store */
+export const entry = (word, store) => [
   h("h3", {}, word.term),
-  ...meaning(word, words, store),
+  ...meaning(word, store),
   h("p", {}, h("a", { href: addressOf("glossary", word.anchor) }, "In the glossary")),
 ];
 
 /** What a word means: its text, its formula with the selected token's numbers, and where to read on.
- * @param {Word} word @param {readonly Word[]} words @param {Store} store */
-function meaning(word, words, store) {
-  const see = word.see.map((name) => {
+ * @param {Word} word @param {Store} store */
+function meaning(word, store) {
+  const see = word.see.map(({ name, title }) => {
     const method = name.startsWith("methods/") ? name.slice("methods/".length) : "";
-    const term = words.find(({ anchor }) => anchor === name)?.term ?? name;
-    return h("a", { href: method ? addressOf("methods", method) : addressOf("glossary", name) }, method || term);
+    return h("a", { href: method ? addressOf("methods", method) : addressOf("glossary", name) }, title);
   });
   return [
     prose(word.text),

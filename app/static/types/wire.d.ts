@@ -433,6 +433,12 @@ export interface WordSymbol {
   readonly field: string;
 }
 
+/** Where to read on: the anchor of another word or methods/NAME, and what it is called. */
+export interface WordLink {
+  readonly name: string;
+  readonly title: string;
+}
+
 /** A word of the glossary; `text` is HTML, `formula` MathML or empty. */
 export interface Word {
   readonly term: string;
@@ -440,8 +446,7 @@ export interface Word {
   readonly text: string;
   readonly formula: string;
   readonly symbols: readonly WordSymbol[];
-  /** anchors of other words, or methods/NAME */
-  readonly see: readonly string[];
+  readonly see: readonly WordLink[];
   /** numbers of a run that it explains */
   readonly names: readonly string[];
 }
