@@ -74,7 +74,7 @@ export function methodChoice(lab, edit) {
         if (!found) return [];
         const part = knobForm(found, lane.knobs, (knobs) => setKnobs(at, knobs), typedIn(`${at} ${lane.method}`));
         const another = () => edit({ lanes: [...lanes(), plainLane(lane.method)] });
-        part.append(h("button.plain.again", { onclick: another }, "Another lane of it"));
+        part.append(h("button.plain.again", { onclick: another }, "Add a lane of this method"));
         return [part];
       }),
     );
