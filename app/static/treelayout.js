@@ -25,8 +25,8 @@ export function childrenOf(round) {
 
 /** Lays the tree out. A child takes the first row that is free in its column and in those of its first children, so
  * that branches lie beside each other where they are of other depths; no two edges cross. Subtrees outside the path
- * are folded while the whole has more than `limit` rows, least probable first, what all others hang on never; `open` and
- * `shut` are the reader's own choices.
+ * are folded while the whole has more than `limit` rows, least probable first, what all others hang on never; `open`
+ * and `shut` are the reader's own choices.
  * @param {Tree} round @param {{column: number, row: number, limit: number, open: Set<number>, shut: Set<number>}} how
  * @returns {Plan} */
 export function layout(round, how) {
