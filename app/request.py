@@ -130,7 +130,7 @@ def resolved(
         ConfigError: an empty prompt, an unknown name, or more than a limit allows.
     """
     if not asked.prompt.strip():
-        raise ConfigError("The prompt is empty: write some text, or choose a preset.")
+        raise ConfigError("The prompt is empty: write some text, or choose a case.")
     if len(asked.prompt) > limits.max_prompt_chars:
         raise ConfigError(
             f"The prompt has {len(asked.prompt)} characters; at most {limits.max_prompt_chars} are allowed here."

@@ -36,7 +36,7 @@ export function mount(element, store, lab) {
     element.replaceChildren(...[...lanes.values()].map((lane) => lane.element));
     element.style.setProperty("--lanes", String(lanes.size));
     element.classList.toggle("many", lanes.size > 4);
-    if (!lanes.size) element.append(h("p.empty", {}, "Choose a preset or write a prompt, then press Run."));
+    if (!lanes.size) element.append(h("p.empty", {}, emptyWords(lab)));
     for (const lane of lanes.values()) lane.grow();
     cut();
     mark();
@@ -79,6 +79,10 @@ export function mount(element, store, lab) {
     });
 
   store.on("runs", rebuild);
+  for (const topic of /** @type {const} */ (["catalogue", "opening"]))
+    lab?.session.on(topic, () => {
+      if (!lanes.size) rebuild();
+    });
   store.on("data", (key) => {
     if (!active()) {
       stale = true;
@@ -223,4 +227,11 @@ export function mount(element, store, lab) {
     width = now || width;
   }).observe(element);
   rebuild();
+}
+
+/** What stands where no lanes do. @param {import("./types/lab.js").Lab} [lab] */
+function emptyWords(lab) {
+  if (!lab?.session.catalogue) return "";
+  const { opening } = lab.session;
+  return opening ? `Opening ${opening} …` : "Choose a case or write a prompt, then press Run.";
 }

@@ -15,6 +15,7 @@ import { modelLoader } from "./run/openmodels.js";
 /** @typedef {import("./types/lab.js").Config} Config */
 
 const ME = "runbar";
+const LATE = 300; // milliseconds after which it is told that a case is being fetched
 
 /** @param {HTMLElement} element @param {import("./types/store.js").Store} store
  * @param {import("./types/lab.js").Lab} lab */
@@ -22,6 +23,8 @@ export function mount(element, store, lab) {
   const { session } = lab;
   let ownPrompt = "";
   let built = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let waits;
 
   const preset = h("select", { "aria-label": "Case" });
   const summary = h("span.summary");
@@ -128,15 +131,17 @@ export function mount(element, store, lab) {
     inWords();
   }
 
-  /** The folded line: what is set, and whether it has run. */
-  function inWords() {
+  /** The folded line: what is set, and whether it has run. @param {boolean} late whether a case is slow to come */
+  function inWords(late = false) {
     const { config } = session;
     if (!config) return;
     intro.show();
     const words = firstWords(config.prompt, 70) || "No prompt yet";
     const whole = h("b.whole", { "aria-hidden": "true", text: config.prompt }); // on paper, in place of its first words
     summary.replaceChildren(h("b.first", {}, words), whole, h("span", {}, settingsInWords(config).join(" · ")));
-    stale.textContent = session.stale ? "Settings changed, press Run" : "";
+    const comes = late && session.opening !== "";
+    stale.textContent = session.stale ? "Settings changed, press Run" : comes ? "Opening the recording …" : "";
+    stale.classList.toggle("comes", comes);
     element.classList.toggle("isstale", session.stale);
   }
 
@@ -201,6 +206,10 @@ export function mount(element, store, lab) {
   session.on("ran", () => {
     setFolded(true);
     inWords();
+  });
+  session.on("opening", () => {
+    clearTimeout(waits);
+    waits = setTimeout(() => inWords(true), session.opening ? LATE : 0);
   });
   lab.ui.on("begin", (what) => go(session[what]));
   lab.ui.on("edit", () => {

@@ -34,11 +34,23 @@ export function createSession({ store, api, bus, ui }) {
   let turns = 0;
   /** Whose methods the catalogue has. */
   let shown = "";
-  /** The last that asks for the stage gets it: tells whether this was the last. */
-  const turn = () => {
+  /** The last that asks for the stage gets it: tells whether this was the last.
+   * @param {string} [title] of a case that is fetched for it */
+  const turn = (title = "") => {
     const mine = ++turns;
+    opening(title);
     return () => mine === turns;
   };
+
+  /** @param {string} title of the case that comes, empty where none does */
+  function opening(title) {
+    if (session.opening === title) return;
+    session.opening = title;
+    emit("opening");
+  }
+
+  /** A case of the catalogue; an empty name is the first that is recorded. @param {string} name */
+  const caseOf = (name) => session.catalogue?.presets.find((one) => (name ? one.name === name : one.recorded));
 
   /** The stage shows other runs now. @param {Config | null} ran their settings, null where no one request makes them
    * @param {Config | null} config what the run bar shows */
@@ -70,8 +82,10 @@ export function createSession({ store, api, bus, ui }) {
     catalogue: null,
     config: null,
     ran: null,
+    opening: "",
     get stale() {
-      return store.lanes.length > 0 && base !== null && session.config !== null && !sameConfig(base, session.config);
+      if (session.opening || !store.lanes.length || !base || !session.config) return false;
+      return !sameConfig(base, session.config);
     },
 
     take(catalogue, config) {
@@ -98,17 +112,26 @@ export function createSession({ store, api, bus, ui }) {
     },
     openRecorded: (name, early) =>
       guarded(async () => {
-        const wanted = turn();
-        const body = await (early ?? api.get("trace", { name })).catch((error) => {
-          throw known(name) ? error : new Error(NO_CASE);
-        });
-        if (wanted()) await bus.stop();
-        if (!wanted()) return;
-        const preset = session.catalogue?.presets.find((item) => item.name === body.recorded);
-        store.load(body.lanes, { recorded: body.recorded, compared: body.compared });
-        filled(preset ? presetConfig(preset) : null);
-        emit("config", { by: "recording" });
-        void methodsOf();
+        const coming = caseOf(name);
+        const wanted = turn(coming?.title);
+        if (coming && !store.lanes.length) {
+          session.config = presetConfig(coming);
+          emit("config", { by: "recording" });
+        }
+        try {
+          const body = await (early ?? api.get("trace", { name })).catch((error) => {
+            throw known(name) ? error : new Error(NO_CASE);
+          });
+          if (wanted()) await bus.stop();
+          if (!wanted()) return;
+          const preset = session.catalogue?.presets.find((item) => item.name === body.recorded);
+          store.load(body.lanes, { recorded: body.recorded, compared: body.compared });
+          filled(preset ? presetConfig(preset) : null);
+          emit("config", { by: "recording" });
+          void methodsOf();
+        } finally {
+          if (wanted()) opening("");
+        }
       }),
     openFiles: (files) => {
       ui.clearNotices();
@@ -166,7 +189,7 @@ export function createSession({ store, api, bus, ui }) {
         return true;
       }
       if (!config?.prompt.trim()) {
-        ui.notify("The prompt is empty: write some text, or choose a preset.");
+        ui.notify("The prompt is empty: write some text, or choose a case.");
         return false;
       }
       turn();

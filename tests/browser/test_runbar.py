@@ -211,3 +211,21 @@ def test_letters_in_the_list_of_methods_search_it_and_are_no_keys_of_the_page(vi
     page.locator(".lane .flow").first.focus()  # a list too, of tokens: the page's keys are for these
     page.keyboard.press("g")
     sees(page, "draftscope.store.options.ghosts", True)
+
+
+def test_while_a_case_is_fetched_it_is_said_and_nothing_asks_for_a_run(visit_cases):
+    page = visit_cases("?trace=first_look")
+    held = []
+    page.route("**/lab/trace*", lambda route: held.append(route))
+    page.get_by_label("Case", exact=True).select_option("sampled")
+    status = page.locator(".runline .stale")
+    expect(status).to_have_text("Opening the recording …")
+    held.pop().continue_()
+    sees(page, "draftscope.store.status.recorded", "sampled")
+    expect(status).to_be_empty()
+    page.wait_for_function("location.search.includes('sampled')")
+    page.reload()
+    expect(page.locator(".lanes .empty")).to_have_text(re.compile("^Opening .+ …$"))
+    assert page.evaluate("draftscope.session.config.preset") == "sampled"
+    held.pop().continue_()
+    expect(page.locator(".lane").first).to_be_visible()

@@ -322,3 +322,31 @@ test("runs that are brought back do not replace what was asked for after them, a
   assert.deepEqual([store.lanes, session.config.seed, store.runs === runs], [["plain"], 8, true]);
   assert.ok(asked.every(([what]) => what !== "start"));
 });
+
+test("while a case is fetched its settings stand there, nothing is stale, and its title is told", async () => {
+  const { session, store } = made({ trace: RECORDED });
+  session.take({ ...CATALOGUE, presets: [preset("pears", false), preset("apples", true)] }, null);
+  const heard = [];
+  session.on("opening", () => heard.push(session.opening));
+  const come = session.openRecorded("apples");
+  assert.equal(session.opening, "apples");
+  assert.equal(session.config.prompt, "prompt of apples");
+  await come;
+  session.configure({ seed: 9 });
+  assert.equal(session.stale, true);
+  const again = session.openRecorded("apples");
+  assert.equal(session.stale, false);
+  await again;
+  assert.deepEqual(heard, ["apples", "", "apples", ""]);
+  assert.equal(store.status.recorded, "apples");
+});
+
+test("a case that does not come is waited for no longer, nor one that others took the stage from", async () => {
+  const { session } = made();
+  await session.openRecorded("apples");
+  assert.equal(session.opening, "");
+  const come = session.openRecorded("apples");
+  session.stay();
+  assert.equal(session.opening, "");
+  await come;
+});

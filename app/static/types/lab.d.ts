@@ -121,6 +121,8 @@ export interface SessionTopics {
   methods: undefined;
   /** the stage shows other runs: `ran` has changed, and nothing is stale */
   ran: undefined;
+  /** a case is fetched for the stage, or has come, or others take the stage */
+  opening: undefined;
 }
 /** `session.js`: what is set, and what becomes of it. */
 export interface Session extends Emitter<SessionTopics> {
@@ -128,6 +130,8 @@ export interface Session extends Emitter<SessionTopics> {
   readonly config: Config | null;
   /** the settings of the runs on the stage; null where no one request makes them. A link repeats these, never `config` */
   readonly ran: Config | null;
+  /** the title of the case that is fetched for the stage; empty while none is */
+  readonly opening: string;
   /** whether settings were edited and have not run yet */
   readonly stale: boolean;
   take(catalogue: Catalogue, config: Config | null): void;
