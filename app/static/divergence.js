@@ -3,7 +3,7 @@
 
 import { columns, nameOf } from "./columns.js";
 import { h, s } from "./dom.js";
-import { cut, fmt, label, linear, MONO, pieceOf, prob, rich } from "./draw.js";
+import { cut, label, linear, MONO, nats, pieceOf, prob, rich } from "./draw.js";
 import { download, offer } from "./figure.js";
 import { pictureOf } from "./picture.js";
 import { traceText } from "./save.js";
@@ -274,7 +274,7 @@ function bars(store, a, b, { one, two, p, gap, near }, room) {
       label(
         0,
         under + 20,
-        `gap ${gap == null ? "not recorded" : `${fmt(gap, 2)} nats`}; a near-tie is ${near} nats or less`,
+        `gap ${gap == null ? "not recorded" : `${nats(gap)} nats`}; a near-tie is ${near} nats or less`,
         {},
       ),
     );

@@ -78,6 +78,9 @@ export const perCall = (tau) => num(tau);
 /** What a judge gives a draft token: "0.31", "0.017". @param {number|null|undefined} score */
 export const importance = (score) => (score != null && score < 0.095 ? fmt(score, 2) : num(score));
 
+/** An entropy or a gap in nats: "1.30", "0.083". @param {number|null|undefined} value */
+export const nats = (value) => (value != null && Math.abs(value) < 0.1 ? fmt(value, 2) : num(value));
+
 /** Tokens a second: "214", "21.4". @param {number|null|undefined} speed */
 export const perSecond = (speed) => num(speed, (speed ?? 0) >= 100 ? 0 : 1);
 

@@ -3,7 +3,7 @@
 
 import { bar, frame, line, marker, point } from "./charts.js";
 import { count, s } from "./dom.js";
-import { fmt, label, percent } from "./draw.js";
+import { label, nats, percent } from "./draw.js";
 import { makeFilter } from "./filterkinds.js";
 import { sizeOf, tcrOf } from "./numbers.js";
 
@@ -111,7 +111,7 @@ function leads(store, mark, round) {
 const wordsOf = (round, rank) => [
   `round ${round.index}`,
   `${round.accepted} of ${round.drafted} accepted, the last of rank ${rank}`,
-  phiOf(round) === null ? "" : `cumulative entropy ${fmt(phiOf(round))} nats`,
+  phiOf(round) === null ? "" : `cumulative entropy ${nats(phiOf(round))} nats`,
   binOf(round) === null ? "" : `bin ${binOf(round)}`,
 ];
 

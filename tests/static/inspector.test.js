@@ -32,9 +32,9 @@ test("only what was recorded is told, with its unit", () => {
   assert.deepEqual(told, {
     p: "0.25",
     q: "0.50",
-    "H draft": "1.5 nats",
-    "H target": "2 nats",
-    margin: "0.125 nats",
+    "H draft": "1.50 nats",
+    "H target": "2.00 nats",
+    margin: "0.13 nats",
     importance: "0.75",
     rank: "2 of 3",
   });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { perCall, percent, times } from "../../app/static/draw.js";
+import { nats, perCall, percent, times } from "../../app/static/draw.js";
 import { atThreshold } from "../../app/static/judgement.js";
 import { agreement } from "../../app/static/kappa.js";
 import { byPosition, calibration, incomparable, summary, tcrOf, wilson } from "../../app/static/numbers.js";
@@ -80,7 +80,7 @@ test("words of a prompt are those that the server finds", () => {
 });
 
 test("numbers of one kind read as the engine tells them", () => {
-  const forms = { percent, times, per_call: perCall };
+  const forms = { percent, times, per_call: perCall, nats };
   for (const { kind, value, told } of vectorsOf("forms").cases)
     assert.equal(forms[/** @type {keyof typeof forms} */ (kind)](value), told, `${kind} of ${value}`);
 });

@@ -2,7 +2,7 @@
 // The recorded numbers of a decision, with their units.
 
 import { samples } from "../columns.js";
-import { fmt, importance, pieceOf, prob } from "../draw.js";
+import { fmt, importance, nats, pieceOf, prob } from "../draw.js";
 import { lookedAt } from "../looks.js";
 import { sourceOf, sourceWords } from "../source.js";
 import { overlapWords } from "../thresholds.js";
@@ -17,7 +17,7 @@ import { leftBy } from "./siblings.js";
 export function numbers({ run, round, index, node, token }, n, residual) {
   /** @template T @param {T | null | undefined} value @param {(value: T) => string} say */
   const told = (value, say) => (value == null ? null : say(value));
-  const nats = (/** @type {number} */ value) => `${fmt(value)} nats`;
+  const inNats = (/** @type {number} */ value) => `${nats(value)} nats`;
   const barred = node?.reason?.fired ? node.reason.remove : null;
   const overlap = node?.overlap ?? null;
   const left = leftBy(round, index);
@@ -35,13 +35,13 @@ export function numbers({ run, round, index, node, token }, n, residual) {
     ["u", samples(run) ? told(node?.u, prob) : null, "the uniform number compared with P(accept)", "draw"],
     [
       "H draft",
-      told(node?.h_draft ?? token?.h_draft, nats),
+      told(node?.h_draft ?? token?.h_draft, inNats),
       "entropy of the draft's distribution, whole vocabulary, temperature 1",
       "entropy",
     ],
     [
       "H target",
-      told(node?.h_target ?? token?.h_target, nats),
+      told(node?.h_target ?? token?.h_target, inNats),
       "entropy of the target's distribution, whole vocabulary, temperature 1",
       "entropy",
     ],
@@ -57,7 +57,12 @@ export function numbers({ run, round, index, node, token }, n, residual) {
       "removed by a veto from the target's distribution before this draft token was tested",
       "veto",
     ],
-    ["margin", told(node?.margin, nats), "log p of the target's first choice minus log p of the draft token", "margin"],
+    [
+      "margin",
+      told(node?.margin, inNats),
+      "log p of the target's first choice minus log p of the draft token",
+      "margin",
+    ],
     ["confidence", told(node?.confidence, fmt), "the draft's own confidence", "confidence"],
     ["importance", told(node?.judge, importance), "the judge's score", "importance"],
     [

@@ -3,7 +3,7 @@
 
 import { columns, nameOf, samples } from "../columns.js";
 import { h } from "../dom.js";
-import { fmt, hideTip, pieceOf, prob, rich, SIGNS, showTip, stateOf } from "../draw.js";
+import { hideTip, nats, pieceOf, prob, rich, SIGNS, showTip, stateOf } from "../draw.js";
 import { flagsAt } from "../flags.js";
 import { passageOf, passageText } from "../passage.js";
 import { cellAt, isFresh } from "../run/canvas.js";
@@ -40,7 +40,7 @@ export function cardLines(store, sel) {
     node?.q != null ? `q ${prob(node.q)}` : "",
     node?.accept_prob != null ? `P(accept) ${prob(node.accept_prob)}` : "",
   ].filter(Boolean);
-  const entropies = [h1 != null ? `draft ${fmt(h1)}` : "", h2 != null ? `target ${fmt(h2)}` : ""].filter(Boolean);
+  const entropies = [h1 != null ? `draft ${nats(h1)}` : "", h2 != null ? `target ${nats(h2)}` : ""].filter(Boolean);
   return [
     `${id === undefined ? "?" : pieceOf(run, id)}  ${SIGNS[state ?? ""]?.label ?? state ?? ""}`,
     `${nameOf(store, run)}, position ${sel.pos}, round ${sel.round ?? column?.round}`,

@@ -3,7 +3,7 @@
 
 import { columnSelection, columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
-import { fmt, importance } from "../draw.js";
+import { importance, nats } from "../draw.js";
 import { overlapN, overlapWords } from "../thresholds.js";
 
 /**
@@ -20,12 +20,12 @@ const SIGNALS = [
   {
     name: "Entropy of the draft, nats",
     read: ({ token, node }) => token.h_draft ?? node?.h_draft,
-    say: (value) => fmt(value),
+    say: nats,
   },
   {
     name: "Entropy of the target, nats",
     read: ({ token, node }) => token.h_target ?? node?.h_target,
-    say: (value) => fmt(value),
+    say: nats,
   },
   {
     name: "Top-n overlap",

@@ -3,7 +3,7 @@
 
 import { columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
-import { fmt, importance, pieceOf, prob, SIGNS } from "../draw.js";
+import { fmt, importance, nats, pieceOf, prob, SIGNS } from "../draw.js";
 import { sizeOf, tcrOf } from "../numbers.js";
 import { stepOf } from "../run/steps.js";
 import { across } from "../run.js";
@@ -113,8 +113,8 @@ export function positionTable(store, order) {
     const cells = [
       pieceOf(run, token.token),
       `${SIGNS[state]?.label ?? state}${entry.other ? ", another text" : ""}`,
-      fmt(token.h_draft ?? node?.h_draft),
-      fmt(token.h_target ?? node?.h_target),
+      nats(token.h_draft ?? node?.h_draft),
+      nats(token.h_target ?? node?.h_target),
       fmt(node?.overlap ?? null),
       prob(node?.accept_prob),
       tcr === null ? "–" : `${tcr} of ${sizeOf(round)}`,
