@@ -142,7 +142,10 @@ def accuracy(result: Mapping[str, Any], task: str) -> go.Figure:
                 line_width=0,
             )
             drawn.add_hline(
-                y=row["accuracy"]["mean"], line={"color": COLOURS[BAND], "dash": "dot"}, annotation_text=row["name"]
+                y=row["accuracy"]["mean"],
+                line={"color": COLOURS[BAND], "dash": "dot"},
+                annotation_text=row["name"],
+                annotation_position="top left",  # few calls, many right: no setting lies there
             )
     for group, style in LOOKS.items():
         own = sorted((row for row in rows if row["group"] == group), key=lambda row: float(row["tokens_per_call"]))

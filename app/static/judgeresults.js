@@ -53,7 +53,7 @@ export async function drawAccuracy(spot, ctx) {
 /** @param {JudgeResult} result @param {string} task @returns {(HTMLElement | string)[]} */
 function drawn(result, task) {
   return [
-    h("p.quiet", {}, about(result, task), "Made by ", h("code", {}, result.command)),
+    h("p.quiet", {}, about(result, task), " Made by ", h("code", {}, result.command)),
     plotted(result.figure),
     ...claims(result),
     numbers(result),
@@ -65,10 +65,10 @@ function about(result, task) {
   const judge =
     result.auc == null
       ? ""
-      : ` Judge: ROC area ${fmt(result.auc)} on unseen prompts, own threshold ${fmt(result.threshold)}. `;
+      : `Judge: ROC area ${fmt(result.auc)} on unseen prompts, own threshold ${fmt(result.threshold)}.`;
   const how = `${result.problems} held-out problems of ${task}, greedy, ${result.window} tokens drafted a round.`;
-  const notes = (result.notes ?? []).join(" ");
-  return `${how} Vertical lines: 95 % intervals (Wilson).${judge} ${notes}`;
+  const parts = [how, "Vertical lines: 95 % intervals (Wilson).", judge, ...(result.notes ?? [])];
+  return parts.filter(Boolean).join(" ");
 }
 
 /** @param {JudgeResult} result */

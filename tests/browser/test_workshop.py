@@ -285,6 +285,7 @@ def result(task: str) -> dict[str, Any]:
         "auc": 0.9,
         "threshold": 0.2,
         "command": "made up",
+        "notes": ["One note.", "Another."],
     }
 
 
@@ -310,6 +311,11 @@ def test_accuracy_is_drawn_with_intervals_or_its_command_is_told(visit):
     expect(chart.locator(".plot .legendtext")).to_have_count(5)
     expect(chart).to_contain_text("transfer")
     expect(chart).to_contain_text("40 held-out problems")
+    expect(chart).to_contain_text("own threshold 0.2. One note. Another. Made by made up")
+    boxes = [point.bounding_box() for point in chart.locator(".plot .point").all()]
+    label = chart.locator(".plot .annotation-text").bounding_box()
+    right, below = label["x"] + label["width"], label["y"] + label["height"]
+    assert all(box["x"] > right or box["y"] + box["height"] < label["y"] or box["y"] > below for box in boxes)
     chart.locator("summary").click()
     expect(chart.locator("tbody tr")).to_have_count(16)
 
