@@ -25,13 +25,19 @@ export function mount(element, store, lab) {
   const opener = (text, name, title) =>
     h("button.plain", { onclick: () => ui.open(name), title, "aria-haspopup": "dialog" }, text);
   const begin = async () => {
+    if (start.ariaBusy) return;
+    start.ariaBusy = "true";
     try {
       const { lessons } = await lab.api.get("lessons");
       await take(lessons[0].name, 0, lessons[0].steps[0], store, lab);
     } catch (error) {
       ui.notify(said(error));
+    } finally {
+      start.ariaBusy = null;
     }
   };
+  const title = "The first lesson, five minutes, beside recorded runs";
+  const start = h("button.plain", { onclick: begin, title }, "Start here");
   const dark = () => document.body.classList.contains("dark");
   const help = { onclick: () => ui.open("help"), "aria-label": "Help and keys", title: "Help and keys (?)" };
   const open = { onclick: () => file.click(), title: "Open saved traces (.jsonl, .jsonl.gz); no model is needed" };
@@ -51,13 +57,7 @@ export function mount(element, store, lab) {
     h(
       "div.tools",
       {},
-      carries("lessons")
-        ? h(
-            "button.plain",
-            { onclick: begin, title: "The first lesson, five minutes, beside recorded runs" },
-            "Start here",
-          )
-        : null,
+      carries("lessons") ? start : null,
       opener("Review", "notes", "Verdict, note and star of a token, a round or a run (n)"),
       h("button.plain", open, "Open"),
       opener("Save", "save", "Traces, tables and figures"),

@@ -191,3 +191,19 @@ def test_a_button_keeps_its_height_where_a_step_scrolls(visit_cases):
     assert body.evaluate("(one) => one.scrollHeight > one.clientHeight"), "the step is longer than its room"
     show, next_ = (page.locator(spot).bounding_box()["height"] for spot in (".lesson-show", ".lesson-foot .primary"))
     assert show == next_
+
+
+def test_a_lesson_that_is_slow_to_come_says_so_and_one_that_does_not_come_can_be_closed(visit_cases):
+    page = visit_cases("?trace=first_look")
+    held = []
+    page.route("**/lab/lessons", lambda route: held.append(route))
+    start = page.get_by_role("button", name="Start here")
+    start.click()
+    expect(start).to_have_attribute("aria-busy", "true")
+    held.pop().continue_()
+    expect(page.locator(".beside")).to_have_text("Opening …")
+    expect(start).not_to_have_attribute("aria-busy", "true")
+    held.pop().fulfill(body="not JSON")
+    expect(page.locator(".beside")).to_contain_text("without JSON")
+    page.get_by_role("button", name="Close the lesson").click()
+    expect(page.locator(".beside")).to_be_hidden()

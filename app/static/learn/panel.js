@@ -2,7 +2,7 @@
 // Beside the stage: a lesson, one step at a time with a task that the page checks, or the story of a case.
 
 import { titleOf } from "../columns.js";
-import { h } from "../dom.js";
+import { h, said } from "../dom.js";
 import { icon } from "../icons.js";
 import { carries } from "../packed.js";
 import { catalogueOf } from "./catalogue.js";
@@ -34,19 +34,22 @@ export function mount(element, store, lab) {
     const mine = ++wanted;
     const [name, at] = store.options.beside.split("~");
     hear = undefined;
-    cover(element, false);
+    if (!name || element.hidden) element.replaceChildren(name ? h("p.quiet", { role: "status" }, "Opening …") : "");
     element.hidden = !name;
-    element.replaceChildren();
+    if (!name || at === undefined) cover(element, false);
     if (!name) return;
     try {
-      if (at === undefined) return drawStory(element, name, store, lab);
+      if (at === undefined) return await drawStory(element, name, store, lab);
       const { lessons } = await lab.api.get("lessons");
       if (mine !== wanted) return;
+      element.replaceChildren();
       const lesson = lessons.find((one) => one.name === name);
       if (lesson?.steps[Number(at)]) hear = drawStep(element, lesson, Number(at), lessons, store, lab);
-      else element.append(h("p.warn", {}, `There is no step ${Number(at) + 1} of a lesson “${name}”.`), closer(store));
+      else throw new Error(`There is no step ${Number(at) + 1} of a lesson “${name}”.`);
     } catch (error) {
-      if (mine === wanted) element.append(h("p.warn", {}, error instanceof Error ? error.message : String(error)));
+      if (mine !== wanted) return;
+      cover(element, false);
+      element.replaceChildren(h("p.warn", {}, said(error)), closer(store));
     }
   }
   store.on("options", (option) => {
