@@ -2,7 +2,7 @@
 // Figures of acceptance: by position in the draft, a round, by entropy, and by the drafter's own probability.
 
 import { bar, DOTS, frame, goesOn, keyLine, line, marker, pickable, point } from "./charts.js";
-import { count, s } from "./dom.js";
+import { count, num, s } from "./dom.js";
 import { fmt, perCall, percent } from "./draw.js";
 import { makeFilter } from "./filterkinds.js";
 import {
@@ -163,7 +163,7 @@ export const histogram = {
     marker(chart, mean, "", { colour: "--target" });
     if (!small)
       keyLine(chart.figure, chart.left, 9, [
-        { words: `mean ${fmt(mean)}; ${perCall(numbers.tau)} tokens a call`, colour: "--target", shape: "dash" },
+        { words: `mean ${num(mean)}; ${perCall(numbers.tau)} tokens a call`, colour: "--target", shape: "dash" },
       ]);
     return chart.figure;
   },

@@ -3,7 +3,7 @@
 // rows.
 
 import { num } from "./dom.js";
-import { fmt, percent } from "./draw.js";
+import { percent } from "./draw.js";
 import { told } from "./pooledchoice.js";
 
 /**
@@ -236,9 +236,9 @@ function time(section) {
       const total = row.draft_s + row.verify_s + row.other_s;
       return [
         row.label,
-        fmt(row.draft_s),
-        fmt(row.verify_s),
-        fmt(row.other_s),
+        num(row.draft_s),
+        num(row.verify_s),
+        num(row.other_s),
         percent(row.verify_s / total),
         percent(row.other_s / total),
       ];

@@ -41,3 +41,15 @@ test("no two columns of a table have the same name", () => {
   for (const { name, columns } of tablesOf({ ...section(row("AR")), ablation: [step] }, ""))
     assert.equal(new Set(columns).size, columns.length, name);
 });
+
+test("seconds have as many decimals down a column", () => {
+  const rows = [row("AR"), { ...row("SD"), draft_s: 0.123, verify_s: 48, other_s: 1.7 }];
+  const time = tablesOf(section(...rows), "").find((table) => table.name === "Where the time goes");
+  assert.deepEqual(
+    time?.rows.map((cells) => cells.slice(1, 4)),
+    [
+      ["1.00", "2.00", "1.00"],
+      ["0.12", "48.00", "1.70"],
+    ],
+  );
+});
