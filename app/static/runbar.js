@@ -2,6 +2,7 @@
 // The run bar: what to run, and Run, Step, Stop. Folded to one line once something is on the stage.
 // It edits the session's settings and nothing else: what is shown stays what it is until they run.
 
+import { presetConfig, sameConfig } from "./config.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { byFamily, firstWords, settingsInWords } from "./run/choice.js";
@@ -16,6 +17,11 @@ import { modelLoader } from "./run/openmodels.js";
 
 const ME = "runbar";
 const LATE = 300; // milliseconds after which it is told that a case is being fetched
+
+/** What a case shows, of which other settings may show nothing.
+ * @param {import("./types/wire.js").PagePreset} preset @param {Config} config */
+const pointOf = (preset, config) =>
+  sameConfig(presetConfig(preset), config) ? preset.point : `Before your changes: ${preset.point}`;
 
 /** @param {HTMLElement} element @param {import("./types/store.js").Store} store
  * @param {import("./types/lab.js").Lab} lab */
@@ -122,7 +128,7 @@ export function mount(element, store, lab) {
     preset.replaceChildren(h("option", { value: "" }, "Own prompt"), ...titles);
     preset.value = config.preset;
     const chosen = catalogue.presets.find((item) => item.name === config.preset);
-    point.textContent = chosen?.point ?? "Every lane gets the same prompt, seed and sampling.";
+    point.textContent = chosen ? pointOf(chosen, config) : "Every lane gets the same prompt, seed and sampling.";
     if (prompt.value !== config.prompt) prompt.value = config.prompt;
     models.value = config.models;
     numbers.show(config);

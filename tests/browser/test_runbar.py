@@ -38,8 +38,10 @@ def test_editing_leaves_a_recording_and_its_link_as_they_are(visit):
     page = visit()
     page.wait_for_function("location.search.includes('trace=apples')")
     page.keyboard.press("e")
+    said = bar(page, ".point").inner_text()
     page.get_by_label("Seed").fill("5")
     page.get_by_label("Seed").press("Tab")
+    expect(bar(page, ".point")).to_have_text(f"Before your changes: {said}".strip())
     expect(bar(page, ".stale")).to_have_text("Settings changed, press Run")
     page.wait_for_timeout(300)
     assert "trace=apples" in page.url and "seed=5" not in page.url
