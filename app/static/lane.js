@@ -5,7 +5,7 @@ import { nameOf } from "./columns.js";
 import { h } from "./dom.js";
 import { CanvasFlow, textOfLane } from "./lanecanvas.js";
 import { LaneHead } from "./lanehead.js";
-import { forcedText, forcedWords } from "./run/continue.js";
+import { FORCED, forcedText, forcedWords } from "./run/continue.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -59,6 +59,7 @@ export class Lane {
     this.forced.hidden = !words;
     if (!words) return;
     const { before, chosen } = forcedText(this.run);
+    this.forced.title = FORCED;
     this.forced.replaceChildren(h("span.told", { text: words }), h("span.text", {}, before, h("b", { text: chosen })));
   }
 }

@@ -39,14 +39,17 @@ export function forcedText(run) {
   return { before: pieces.slice(0, -1).join(""), chosen: pieces.at(-1) ?? "" };
 }
 
+/** What follows from a forced beginning. */
+export const FORCED =
+  "This is no run of the method alone. Positions count from what was forced; the score puts them after it.";
+
 /** What a lane says of its forced beginning. @param {Run} run */
 export function forcedWords(run) {
   const n = forcedOf(run);
   if (!n) return "";
   const tokens = n === 1 ? "Its first token was" : `Its first ${n} tokens were`;
   const whose = origins.get(run.key) ?? "";
-  const where = "Positions count from there; the score puts them after that beginning.";
-  return `${tokens} forced${whose}, so this is no run of the method alone. ${where}`;
+  return `${tokens} forced${whose}.`;
 }
 
 /**
@@ -138,9 +141,12 @@ export function createContinuing(store, { api, session, ui }) {
         visitor: visitor(),
       };
       const was = run.tokens[pos] ? textOf(run, run.tokens[pos].token) : "";
+      const [whose, other] = [nameOf(store, run), `“${was.trim() || was}”`];
       origins.set(
         key,
-        `: those of ${nameOf(store, run)} before position ${pos}, then another for “${was.trim() || was}”`,
+        pos
+          ? `: those of ${whose} before position ${pos}, then another for ${other}`
+          : ` in place of ${other} of ${whose}`,
       );
       store.setStatus({ phase: "queued" });
       try {
