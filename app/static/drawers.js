@@ -37,6 +37,11 @@ export function mount(element, store, lab) {
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog && modal()) close();
   });
+  dialog.addEventListener("close", () => {
+    const { activeElement, body } = document;
+    if (activeElement !== body && !dialog.contains(activeElement)) return;
+    document.getElementById("stage")?.focus({ preventScroll: true }); // what had the focus before is there no longer
+  });
   dialog.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || modal()) return; // of a modal one the browser closes it
     event.preventDefault();

@@ -29,6 +29,7 @@ export function mount(element, store, lab) {
   function rebuild() {
     stale = !active();
     if (stale) return;
+    const held = [...lanes].find(([, lane]) => lane.element.contains(document.activeElement))?.[0] ?? "";
     lanes.clear();
     marked = [];
     const onTitle = (/** @type {import("./types/card.js").Card} */ card) => lab?.ui.open("methods", card.name);
@@ -38,6 +39,7 @@ export function mount(element, store, lab) {
     element.classList.toggle("many", lanes.size > 4);
     if (!lanes.size) element.append(h("p.empty", {}, emptyWords(lab)));
     for (const lane of lanes.values()) lane.grow();
+    lanes.get(held)?.text.element.focus({ preventScroll: true });
     cut();
     mark();
     settle();

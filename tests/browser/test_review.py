@@ -140,3 +140,25 @@ def test_two_tabs_keep_and_show_each_others_reviews(visit: Any) -> None:
         two.evaluate("Object.values(JSON.parse(localStorage['draftscope.reviews']).items).map((one) => one.note)")
     ) == ["from one tab, longer", "from the other"]
     two.close()
+
+
+def test_what_is_reviewed_stays_in_sight_beside_the_drawer(visit: Any) -> None:
+    page = visit()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.locator(".lane[data-lane=wary] .k").nth(7).click()
+    page.keyboard.press("n")
+    drawer = page.locator("dialog.drawer")
+    expect(drawer).to_be_visible()
+    left = drawer.bounding_box()["x"]
+    for spot in (".details .v-why", ".runline .go", ".dock"):
+        box = page.locator(spot).bounding_box()
+        assert box["x"] + box["width"] <= left, spot
+    page.wait_for_timeout(300)  # lanes of another width are other elements
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+    expect(page.locator(".stagemain")).to_have_attribute("data-details", "right")
+    expect(page.locator("#stage")).to_be_focused()
+    page.locator(".lane[data-lane=wary] .flow").focus()
+    page.set_viewport_size({"width": 1500, "height": 900})
+    page.wait_for_timeout(300)
+    expect(page.locator(".lane[data-lane=wary] .flow")).to_be_focused()
