@@ -11,7 +11,7 @@ import torch
 from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.model import Model
 from engine.nat.canvas import Canvas
-from engine.nat.cmlm import Candidates, Cmlm
+from engine.nat.cmlm import Candidates, Cmlm, hide
 from engine.nat.files import begin_as, built, load_nat, save_nat
 from engine.nat.network import Shape
 from engine.nat.rewrite import RewriteNat
@@ -257,3 +257,26 @@ def test_damaged_files_are_refused_in_words(target: Model, tmp_path: Path) -> No
     weights.write_bytes(weights.read_bytes()[:-40])
     with pytest.raises(AssetError, match="cannot be read"):
         load_nat(tmp_path, target)
+
+
+def test_one_to_all_tokens_are_hidden_each_number_as_often() -> None:
+    torch.manual_seed(0)
+    sizes = torch.tensor([4, 2]).repeat(600)
+    hidden = hide(sizes, 5)
+    assert not hidden[0::2, 4].any() and not hidden[1::2, 2:].any()
+    for size, rows in ((4, hidden[0::2]), (2, hidden[1::2])):
+        counts = torch.bincount(rows.sum(1), minlength=6)
+        assert counts[0] == 0 and counts[size + 1 :].sum() == 0
+        assert counts[1 : size + 1].min() > 0.75 * 600 / size
+
+
+def test_hidden_tokens_weigh_as_if_all_had_been_asked(target: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a system that knows nothing, a text costs as much however many of its tokens are hidden."""
+    system = made("cmlm", target)
+    monkeypatch.setattr(system, "filled", lambda canvas, *_: torch.zeros(*canvas.shape, 50))
+    monkeypatch.setattr(system, "length_loss", lambda *_: 0.0)
+    source, text = torch.tensor([[5, 6, 7, 1]]), torch.tensor([[8, 9, 10, 1]])
+    for kept in range(4):
+        shown = torch.arange(4)[None] >= kept
+        monkeypatch.setattr("engine.nat.cmlm.hide", lambda *_, shown=shown: shown)
+        assert float(system.loss(source, text)) == pytest.approx(4 * torch.tensor(50.0).log().item(), rel=1e-5)
