@@ -28,13 +28,13 @@ class Ticket:
         """Asked for by a visitor."""
         self._line, self.visitor, self.stands = line, visitor, False
 
-    def stand(self) -> None:
+    def enqueue(self) -> None:
         """Stand in line from now on, where it does not yet."""
-        self._line.stand(self)
+        self._line.enqueue(self)
 
     def waits(self) -> Iterator[InLine]:
         """Stand in line: where, at once and every now and then, until its turn has come; nothing where it is free."""
-        self.stand()
+        self.enqueue()
         pause = 0.0
         while not self._line.comes(self, pause):
             yield self._line.spot(self)
@@ -85,8 +85,8 @@ class Turnstile:
         finally:
             self._leave(ticket)
 
-    def stand(self, ticket: Ticket) -> None:
-        """See `Ticket.stand`."""
+    def enqueue(self, ticket: Ticket) -> None:
+        """See `Ticket.enqueue`."""
         with self._changed:
             if not ticket.stands:
                 ticket.stands = True

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from app import continuing, labs, mining, repeats, trajectories
+from app import continuing, labs, mining, repeats, several, trajectories
 from app.labs import Labs
 from app.service import Service
 from engine.errors import AssetError, ConfigError
@@ -105,7 +105,8 @@ def test_long_work_notices_who_has_gone_while_its_models_are_loaded(gate, room, 
         job = continuing.parse(service, asked | {"prompt_ids": [1], "forced": [2]})
         lines = continuing.lines(service, sentence, job)
     else:
-        lines = room.lines(service, room.parse(service, asked | {"n": 2}))
+        kind = repeats.AskedRepeats if room is repeats else trajectories.AskedTrajectories
+        lines = room.lines(service, several.parse(kind, service, asked | {"n": 2}))
     assert [next(lines)["kind"] for _ in range(4)] == ["queued"] * 4
     lines.close()
 

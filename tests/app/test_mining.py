@@ -134,7 +134,7 @@ def test_the_device_is_given_back_between_prompts(service: Service, folder: Fold
         for event in events(service, folder, Ready(one, problems(one), folder.file(KEY, "y"))):
             if event["kind"] == "progress" and event["done"] == 1:
                 ticket = stack.enter_context(service.line(Visitor("other")))
-                ticket.stand()
+                ticket.enqueue()
             if event["kind"] == "queued" and "line" in event:
                 assert list(ticket.waits()) == [] and event["line"]["place"] == 1
                 stack.close()

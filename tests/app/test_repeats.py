@@ -74,7 +74,7 @@ def test_the_device_is_given_back_after_each_repetition(service):
         for line in repeats.lines(service, parse(repeats.AskedRepeats, service, ask(n=4))):
             if line["kind"] == "running" and "running" not in kinds:
                 ticket = stack.enter_context(service.line(Visitor("other")))
-                ticket.stand()
+                ticket.enqueue()
             if line["kind"] == "queued" and "line" in line:
                 assert list(ticket.waits()) == [] and kinds.count("repeated") == 1
                 stack.close()

@@ -130,7 +130,7 @@ def test_the_device_is_given_back_after_each_trajectory(service):
         for line in trajectories.lines(service, parse(trajectories.AskedTrajectories, service, ask(n=2))):
             if line["kind"] == "row" and kinds.count("row") == 0:
                 ticket = stack.enter_context(service.line(Visitor("other")))
-                ticket.stand()
+                ticket.enqueue()
             if line["kind"] == "queued" and "line" in line:
                 assert list(ticket.waits()) == [] and kinds.count("row") == 1
                 stack.close()

@@ -41,7 +41,7 @@ class Line:
         manager = self.gate.ticket(Visitor(address or name, key))
         self.held[name] = (manager, manager.__enter__())
         if stands:
-            self.held[name][1].stand()
+            self.held[name][1].enqueue()
 
     def filled(self, address: str, key: Callable[[int], str]) -> int:
         """How many places an address gets that asks until it is refused, each time with the next key."""
@@ -209,7 +209,7 @@ def test_who_waits_for_models_has_a_place_but_no_turn() -> None:
         line.ask("c")
     line.leave("a")
     assert line.through == ["b"]
-    line.held["loads"][1].stand()
+    line.held["loads"][1].enqueue()
     assert line.order() == ["b", "loads"] and line.gate.waiting == 0
 
 

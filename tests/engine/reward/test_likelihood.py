@@ -33,7 +33,8 @@ def test_it_is_the_product_over_the_tokens_whatever_was_read_before(
     reader, hf = loaded.reader(), AutoModelForCausalLM.from_pretrained(zoo.path("llama")).eval()
     for text in ("ab.", "ab.cde.", "ab.xy.", ""):
         ids = torch.tensor([target.tokenizer.encode("Q?" + text)])
-        out = hf(ids, output_hidden_states=True)
+        with torch.no_grad():
+            out = hf(ids, output_hidden_states=True)
         logp, wanted = out.logits[0].log_softmax(-1), 1.0
         for at in range(2, ids.shape[1]):
             row = logp[at - 1]
