@@ -177,7 +177,7 @@ def test_a_run_that_waits_says_its_place_and_leaves_what_is_shown(visit, server)
         expect(bar(page, ".waits")).to_have_text(re.compile("^Next in line"))
         sees(page, "draftscope.store.lanes.length", shown)
         with server.service.line(Visitor("somebody else")) as second:
-            second.stand()
+            second.enqueue()
             other = page.context.new_page()
             other.goto(page.url)
             other.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
