@@ -12,10 +12,11 @@ from engine.trace.store import Trace
 
 
 def record(lab: Lab, preset: Preset, warm: bool = True) -> list[Trace]:
-    """The lanes of a case, one after the other on a free engine, after a warm-up."""
+    """The lanes of a case, one after the other on a free engine, after a warm-up of each: what a drafter makes of its
+    weights at its first step would else be told as the time of a round."""
     lanes = lanes_of(lab, preset)
-    if warm:
-        lab.run(lanes[0].method, preset.prompt, max_new_tokens=8, **_options(preset, lanes[0].knobs))
+    for lane in lanes if warm else ():
+        lab.run(lane.method, preset.prompt, max_new_tokens=8, **_options(preset, lane.knobs))
     extras = {"case": preset.name, "task": preset.task, "answer": preset.answer}
     options: Mapping[str, Any] = {"max_new_tokens": preset.max_new_tokens, "extras": extras}
     return [_lane(lab, preset, lane, options) for lane in lanes]

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from engine.cases.recording import lanes_of
+from engine.cases.recording import lanes_of, record
 from engine.cli import cases
-from engine.files.presets import read_preset
+from engine.files.presets import get_preset, read_preset
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.trace.store import Trace
@@ -21,13 +21,14 @@ class Few:
     looks = 0
 
     def __init__(self, *names: str) -> None:
-        self.names, self.knobs = names, dict[str, Any]()
+        self.names, self.knobs, self.ran = names, dict[str, Any](), list[tuple[str, int]]()
 
     def methods(self) -> list[Any]:
         return [get_card(name) for name in self.names]
 
     def run(self, method: str, prompt: str, **options: Any) -> Trace:
         self.knobs[method] = options.get("gamma")
+        self.ran.append((method, options["max_new_tokens"]))
         return Trace([head(method), *ar([1, 2]).rounds])
 
 
@@ -43,6 +44,16 @@ def test_cases_of_one_pair_share_its_lab(monkeypatch: pytest.MonkeyPatch) -> Non
     args = argparse.Namespace(action="record", names=["first_look", "copying"], json=False)
     assert cases.handle(args) == 0
     assert loaded == ["tiny"] and len(on) == 2 and len(set(map(id, on))) == 1
+
+
+def test_every_lane_is_run_once_before_any_is_recorded() -> None:
+    lab, case = Few("ar", "sd"), get_preset("first_look")
+    methods, most = [lane.method for lane in case.lanes], case.max_new_tokens
+    record(cast(Lab, lab), case)
+    assert lab.ran == [*((method, 8) for method in methods), *((method, most) for method in methods)]
+    lab.ran.clear()
+    record(cast(Lab, lab), case, warm=False)
+    assert lab.ran == [(method, most) for method in methods]
 
 
 def test_every_method_of_the_lab_is_recorded_and_what_no_longer_runs_goes(
