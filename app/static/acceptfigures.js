@@ -298,8 +298,8 @@ export const probability = {
     "Share of tested draft tokens accepted, by the probability that the drafter gave them (ten bins, each drawn at " +
     "its mean; 95 % Wilson, as if draft tokens were independent; those of one round and prompt are alike; hollow: " +
     "fewer than 5). On the dashed line tokens are accepted as often as the drafter " +
-    "says, above it oftener. Dotted steps: the measured forecast that a length left to the device began with (of the " +
-    "first 16 tokens of a draft), where there was one. Grey: number of draft tokens.",
+    "says, above it oftener. Dotted steps: the measured forecast that a length left to the device began with (of a " +
+    "draft's first tokens), where there was one. Grey: number of draft tokens.",
   needs: (rounds) => tested(rounds, (node) => node.q).length > 0,
   domain: () => ({}),
   draw({ rounds, width, height, small, title, store, run }) {

@@ -178,7 +178,7 @@ class HeadExtras(TypedDict, total=False):
     untold: str  # what it did not tell, in words
     costs: CostsRecord  # by which `auto` knobs choose
     forecast: list[tuple[float, float]]  # and how often a draft token holds by the drafter's probability, from there on
-    forecast_further: list[tuple[float, float]]  # the same of tokens behind the first 16 of a draft
+    forecast_further: list[tuple[float, float]]  # the same of tokens further on in a draft
 
 
 class Pruned(TypedDict, total=False):

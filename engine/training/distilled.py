@@ -16,6 +16,7 @@ from random import Random
 
 from engine.errors import ConfigError, shown
 from engine.files.documents import fits
+from engine.files.written import append
 from engine.tasks import get_task, split_of
 from engine.tasks.rows import json_lines, mend
 from engine.training.batches import STEPS_A_POOL, Stream, Texts, padded
@@ -47,8 +48,7 @@ def distil(
     while done < n:
         sources = [ids(problem.prompt) for problem in islice(problems, min(500, n - done))]
         lines = [json.dumps(pair) + "\n" for pair in zip(sources, write(sources), strict=True)]
-        with path.open("a") as file:
-            file.writelines(lines)
+        append(path, "".join(lines).encode())
         done += len(lines)
         yield done
 

@@ -18,6 +18,7 @@ from transformers import AttentionInterface, DynamicCache, LlamaForCausalLM, Pre
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
 
 from engine.errors import ConfigError
+from engine.files.written import write
 from engine.model.network import cache_name
 from engine.reward.steps import SENTENCES, step_ends
 from engine.tasks import Problem, get_task
@@ -93,8 +94,7 @@ class Labeller:
             if part.exists() and {one.key for one in _lines(part)} == {problem.key for problem in chunk}:
                 continue
             lines = [json.dumps(asdict(one)) for one in self.label(chunk, number)]
-            part.with_suffix(".new").write_text("\n".join(lines) + "\n")
-            part.with_suffix(".new").replace(part)
+            write(part, ("\n".join(lines) + "\n").encode())
             report(f"labels: part {number + 1} of {len(chunks)}, {len(lines)} responses")
 
     @torch.inference_mode()

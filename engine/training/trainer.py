@@ -174,7 +174,7 @@ class Trainer:
 
     def _follow(self, state: dict[str, Any]) -> None:
         """Go on after the steps of `state`; other settings, or other data, begin a new leg."""
-        self.progress, self.begun = Progress(**state["progress"]), state["begun"]
+        self.progress, self.begun = Progress(**state["progress"]), state.get("begun", "")
         now, self.history = self._leg(), list(state["history"])
         if now | {"from_step": self.history[-1]["from_step"]} != self.history[-1]:
             self.history.append(now)

@@ -231,7 +231,7 @@ export interface HeadExtras {
   readonly costs?: CostsRecord;
   /** and how often a draft token holds by the drafter's probability, from there on */
   readonly forecast?: readonly (readonly [number, number])[];
-  /** the same of tokens behind the first 16 of a draft */
+  /** the same of tokens further on in a draft */
   readonly forecast_further?: readonly (readonly [number, number])[];
 }
 

@@ -37,22 +37,6 @@ from tests.engine.zoo import EOS, Zoo
 from tests.modes import alike
 
 
-@pytest.fixture
-def context(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrainingContext:
-    """Twelve texts of a random target, with a draft vocabulary smaller than its own."""
-    monkeypatch.setattr(eagle, "DRAFT_VOCAB", 24)
-    model = zoo.model("llama", vocab=32)
-    rng = torch.Generator().manual_seed(0)
-    lines = [
-        ([3 + i, 4, 5][: 2 + i % 2], torch.randint(3, 32, (5 + i % 4,), generator=rng).tolist()) for i in range(12)
-    ]
-    save_file(_states(model, lines), tmp_path / "part-0000.safetensors")
-    (tmp_path / "features.json").write_text(
-        json.dumps({"target": model.revision, "texts": 12, "greedy": 0.5, "seed": 0})
-    )
-    return TrainingContext(model, Features(tmp_path), 0, "cpu")
-
-
 def test_batches_are_a_function_of_the_step_and_hold_the_texts(context: TrainingContext) -> None:
     one, two = (context.features.batch(5, 4, seed=1) for _ in range(2))
     assert torch.equal(one.ids, two.ids) and one.ids.shape[0] == 4

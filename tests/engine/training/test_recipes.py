@@ -15,10 +15,9 @@ from engine.training import dflash, features
 from engine.training.features import Batch, _jobs
 from engine.training.heads import TrainingContext, rows_of
 from engine.training.recipes import RECIPES
-from tests.engine.training.test_heads import context  # noqa: F401  (a fixture)
 
 
-def made(kind: str, context: TrainingContext) -> tuple[Any, dict[str, Tensor]]:  # noqa: F811
+def made(kind: str, context: TrainingContext) -> tuple[Any, dict[str, Tensor]]:
     """A recipe, with weights that are no longer the first ones."""
     recipe, rng = RECIPES[kind](context), torch.Generator().manual_seed(1)
     return recipe, {name: t + 0.2 * torch.randn(t.shape, generator=rng) for name, t in recipe.start().items()}
@@ -38,7 +37,7 @@ def asked(
 
 @pytest.mark.parametrize("kind", ["hydra", "mtp", "eagle2"])
 def test_a_prediction_reads_what_was_drafted_and_is_held_against_the_target_behind_it(
-    context: TrainingContext,  # noqa: F811
+    context: TrainingContext,
     kind: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -62,7 +61,7 @@ def test_a_prediction_reads_what_was_drafted_and_is_held_against_the_target_behi
                 assert moved[b, r] or place != at + 1 + j, "the last drafted token is not"
 
 
-def test_medusa_heads_learn_what_stands_so_many_places_on(context: TrainingContext) -> None:  # noqa: F811
+def test_medusa_heads_learn_what_stands_so_many_places_on(context: TrainingContext) -> None:
     recipe, params = made("medusa", context)
     batch = context.features.batch(0, 4, 0).to("cpu")
     head, total = MedusaHead(4, 1, params), 0.0
@@ -77,7 +76,7 @@ def test_medusa_heads_learn_what_stands_so_many_places_on(context: TrainingConte
 
 @pytest.mark.parametrize(("drawn", "masks"), [(1 - 1e-6, 1), (0.0, None)])
 def test_blocks_begin_within_the_answer_and_end_with_the_text(
-    context: TrainingContext,  # noqa: F811
+    context: TrainingContext,
     drawn: float,
     masks: int | None,
     monkeypatch: pytest.MonkeyPatch,
@@ -114,7 +113,7 @@ def test_the_target_answers_the_share_that_is_asked_for(
     assert sorted(p for problems, _ in jobs for p in problems) == sorted(f"{f} {i}" for f in "ab" for i in range(200))
 
 
-def test_tokens_are_counted_in_answers_alone(context: TrainingContext) -> None:  # noqa: F811
+def test_tokens_are_counted_in_answers_alone(context: TrainingContext) -> None:
     told = [0] * 32
     for part, begin, end, start in context.features.rows:
         for token in part["ids"][begin:end].tolist()[start:]:
