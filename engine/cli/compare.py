@@ -18,7 +18,7 @@ from engine.analysis.rows import Row, flaw, table
 from engine.cli.notes import Idle, own_defaults, tell
 from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, add_shard, decoding, load_lab, prompts
 from engine.cli.progress import track
-from engine.cli.specs import Spec, contents, file_name, once, split
+from engine.cli.specs import Spec, file_name, once, split
 from engine.config import label, parse_method
 from engine.errors import ConfigError, EngineFault, LabError
 from engine.files.written import write
@@ -148,10 +148,8 @@ def _settings(args: argparse.Namespace, lab: Lab, specs: Sequence[Spec], found: 
         **decoding(args),
         "repeats": args.repeats,
         "record": args.record,
-        "models": {"target": lab.target.revision} | {role: model.revision for role, model in lab.models.items()},
-        "assets": {label(spec): used for spec in specs if (used := contents(lab, spec))},
-        "dtype": lab.target.dtype,
-        "device": str(lab.target.device),
+        "assets": {label(spec): used for spec in specs if (used := lab.contents(*spec))},
+        **lab.identity(),
     }
 
 

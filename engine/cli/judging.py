@@ -94,9 +94,9 @@ def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
     args = argparse.Namespace(**{**vars(args), "limit": args.limit or limit_of(task)})
     role = _role(lab, task)
     judge = lab.asset(role)
-    judge.check({"target": lab.target.revision} | {name: m.revision for name, m in lab.models.items()}, task)
+    judge.check(lab.revisions, task)
     print(f"{task}: the judge in {lab.asset_paths[role]} ({role})", file=sys.stderr)
-    for note in _notes(args, judge):
+    for note in _notes(args, lab, judge):
         print(f"note: {note}", file=sys.stderr)
     other = next((name for name in lab.asset_paths if name.startswith("judge:") and lab.asset(name).task != task), None)
     transfer = (other.partition(":")[2], sweep(lab.asset(other), args.thresholds)[::2]) if other else None
@@ -127,6 +127,7 @@ def _variant(args: argparse.Namespace) -> str:
         f"t{args.temperature:g}" if args.temperature else "",
         f"{args.shots}-shot" if args.shots else "",
         "timed" if args.times else "",
+        args.dtype if args.dtype != "auto" else "",
     ]
     return "".join(f"-{word}" for word in words if word)
 
@@ -137,8 +138,8 @@ def _decoding(args: argparse.Namespace, judge: Judge) -> dict[str, Any]:
     return {"max_new_tokens": args.limit, "temperature": args.temperature, "seed": args.seed, "chat": chat}
 
 
-def _notes(args: argparse.Namespace, judge: Judge) -> list[str]:
-    """What has to be known to read the numbers: other drafts, another temperature than those that were mined."""
+def _notes(args: argparse.Namespace, lab: Lab, judge: Judge) -> list[str]:
+    """What has to be known to read the numbers: other drafts, temperature or numbers than the judge learnt from."""
     mining, notes = judge.meta["mining"], []
     along = mining.get("eagle_online") or "the draft model"
     drafter = get_card(args.method).drafter if args.method == "autojudge_eagle" else "the draft model"
@@ -147,6 +148,8 @@ def _notes(args: argparse.Namespace, judge: Judge) -> list[str]:
     mined = float(mining.get("temperature", 0.0))
     if mined != args.temperature:
         notes.append(f"This judge was mined at temperature {mined:g}, and is evaluated at {args.temperature:g}.")
+    if judge.dtype != (here := lab.target.dtype) and not is_served(lab.target):
+        notes.append(f"This judge learnt from states in {judge.dtype}, and reads states in {here} here.")
     if judge.task in SOURCED:
         notes.append(
             "Accuracy is the share of texts that are one of the right wordings; BLEU is that of the corpus against "
@@ -184,9 +187,8 @@ def _lines(
     """One line a problem, in a folder of build/ whose name says what was run, and which processes share."""
     what = [
         str(found),
-        judge.meta["mined_sha256"],
-        judge.threshold,
-        lab.target.revision,
+        lab.identity(),
+        [lab.contents(setting.method, setting.knobs) for setting in found],
         args.limit,
         args.problem_seed,
         args.source,
@@ -229,7 +231,7 @@ def _about(args: argparse.Namespace, lab: Lab, task: str, judge: Judge) -> dict[
         "limit": args.limit,
         "decoding": _decoding(args, judge),
         "shots": args.shots,
-        "notes": _notes(args, judge),
+        "notes": _notes(args, lab, judge),
         "problem_seed": args.problem_seed,
         "threshold": judge.threshold,
         "auc": judge.meta["auc"],

@@ -103,6 +103,8 @@ def _head(args: argparse.Namespace, lab: Lab) -> dict[str, Any]:
         "seed",
     )
     settings = {name: getattr(args, name) for name in names}
+    dtype = (lab.models["draft"] if args.endpoint else lab.target).dtype
+    settings |= {"dtype": dtype} if dtype != "float32" else {}
     settings |= {"split": args.split} if args.split != "train" else {}
     settings |= {"equivalence": args.equivalence} if args.equivalence != "answer" else {}
     settings |= {"shots": args.shots, "shots_from": args.shots_from} if args.shots else {}

@@ -15,7 +15,6 @@ from typing import Any
 
 from engine.cli.compare import run_all
 from engine.cli.options import Prompt
-from engine.cli.specs import contents
 from engine.config import parse_method
 from engine.errors import ConfigError
 from engine.files.held import hold
@@ -155,9 +154,7 @@ def _alone(lab: Lab) -> Lab:
 def _settings(lab: Lab, plan: Plan, times: bool) -> Row:
     """What finished runs hang on, beside the contents of the heads and judges that each uses (`_kept_as`)."""
     return {
-        "models": {"target": lab.target.revision} | {role: m.revision for role, m in sorted(lab.models.items())},
-        "dtype": lab.target.dtype,
-        "device": str(lab.target.device),
+        **lab.identity(),
         "max_new_tokens": plan.max_new_tokens,
         "temperature": plan.temperature,
         "top_p": plan.top_p,
@@ -170,7 +167,7 @@ def _settings(lab: Lab, plan: Plan, times: bool) -> Row:
 def _kept_as(lab: Lab, method: str) -> str:
     """The name of a method's runs in a store: with the contents of the heads, judges or bins that it takes, if any, so
     that its runs are made anew where these are others."""
-    used = contents(lab, parse_method(method))
+    used = lab.contents(*parse_method(method))
     return method if not used else f"{method} {hashlib.sha256(repr(used).encode()).hexdigest()[:8]}"
 
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from engine.cli.options import knobs
 from engine.config import label, parse_method
-from engine.errors import ConfigError, LabError
-from engine.lab import Lab
+from engine.errors import ConfigError
 from engine.methods import get_card
 from engine.rules import RULES
 
@@ -64,21 +63,3 @@ def once(specs: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
 def file_name(name: str) -> str:
     """A label as the middle of a file's name."""
     return name.replace(":", "_").replace("=", "-").replace("/", "-").replace(",", "+")
-
-
-def contents(lab: Lab, spec: Spec) -> list[str]:
-    """The sha256 of each head, judge or reward model that a method takes; of one that cannot be used its place, and the
-    method that needs it says why.
-
-    Raises:
-        ConfigError: an unknown method or knob.
-    """
-    card = get_card(spec[0])
-    return [_content(lab, role) for role in lab.assets_of(card, card.resolve(spec[1]))]
-
-
-def _content(lab: Lab, role: str) -> str:
-    try:
-        return str(lab.describe_asset(role)["revision"])
-    except LabError:
-        return lab.asset_paths[role]

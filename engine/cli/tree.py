@@ -112,7 +112,8 @@ def optimise(args: argparse.Namespace) -> int:
     store = Path("build") / f"tree-{path.stem}.json"
     usage, done = Usage(tree), 0
     settings = {
-        "target": lab.target.describe()["revision"],
+        **lab.identity(),
+        "assets": lab.contents(args.method, given),
         "prompts": prompts_mark(prompts),
         "method": args.method,
         "knobs": given,

@@ -68,6 +68,8 @@ def local_mine(
     criterion = judged(task, settings.report, settings.equivalence).criterion
     judge = fitting(judges, task, models)
     head = {"task": task, "models": {role: model.describe() for role, model in models.items()}, **asdict(settings)}
+    if (dtype := models["draft"].dtype) != "float32":
+        head["dtype"] = dtype  # files without it were mined in float32
     if settings.split == "train":
         del head["split"]  # files without it were mined there
     if settings.equivalence == "answer":

@@ -33,6 +33,7 @@ class Mined:
     prompts: int
     blocks: Blocks
     digest: str
+    dtype: str = "float32"  # of the models that read the states
 
     @property
     def important(self) -> list[bool]:
@@ -67,7 +68,8 @@ def read(path: Path, models: Mapping[str, Model], force: bool = False) -> Mined:
             )
     _fitting(path, prompts, min((model.vocab for model in models.values()), default=0))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Mined(head, labels_of(prompts), len(prompts), blocks_of(prompts, models), digest)
+    dtype = next((model.dtype for model in models.values()), "float32")
+    return Mined(head, labels_of(prompts), len(prompts), blocks_of(prompts, models), digest, dtype)
 
 
 def _revision(head: Mapping[str, Any], role: str) -> Any:
@@ -122,6 +124,7 @@ def judge_of(mined: Mined, fit: Fit, kind: FeatureKind, settings: Settings, extr
         "models": mined.head["models"],
         "mined_sha256": mined.digest,
         "mining": _settings(mined.head),
+        "dtype": mined.dtype,
         "prompts": mined.prompts,
         "labels": len(mined.labels),
         "important": sum(mined.important),
@@ -156,7 +159,7 @@ def card(judge: Judge, command: str) -> str:
         ("task", m["task"]),
         ("models", _models(m["models"])),
         *others,
-        ("features", str(judge.kind)),
+        ("features", f"{judge.kind}, in {judge.dtype}"),
         ("prompts mined", m["prompts"]),
         ("labels", f"{m['labels']}, {m['important']} important ({m['important'] / max(m['labels'], 1):.1%})"),
         ("equivalence", parse(m["mining"].get("equivalence", "answer")).words),

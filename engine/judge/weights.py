@@ -40,6 +40,11 @@ class Judge:
         """The task it was mined on."""
         return str(self.meta["task"])
 
+    @property
+    def dtype(self) -> str:
+        """The type of numbers in which the models ran whose states it learnt from; cards of before name none."""
+        return str(self.meta.get("dtype", "float32"))
+
     def score(self, x_F: Tensor) -> float:
         """Importance of one swap, a probability.
 

@@ -18,6 +18,7 @@ from engine.heads.parallel import ParallelModel
 from engine.judge.served import DRAFTERS as DRAFTED
 from engine.judge.served import RULES as DECIDING
 from engine.judge.served import is_served
+from engine.methods import get_card
 from engine.model import Bridge, Model, bridge
 from engine.model.source import check_source
 from engine.model.threads import Threads, settle_again
@@ -59,6 +60,15 @@ class Pair:
     def family(self) -> Family:
         """Whether the models read a source first."""
         return "encoder-decoder" if self.target.seam else "decoder-only"
+
+    @property
+    def revisions(self) -> dict[str, str]:
+        """The contents of each model, by role: the sha256 of its weights, or its hub commit."""
+        return {"target": self.target.revision} | {role: model.revision for role, model in self.models.items()}
+
+    def identity(self) -> dict[str, Any]:
+        """What decides tokens and times of the models besides settings: their contents, type of numbers and device."""
+        return {"models": self.revisions, "dtype": self.target.dtype, "device": str(self.target.device)}
 
     @property
     def looks(self) -> int:
@@ -125,6 +135,22 @@ class Pair:
         (`WANTS`)."""
         needs = (*card.still_needs(knobs), *DRAFTERS[card.drafter].WANTS)
         return [role for need in needs for role in self.roles(need) if role in self.asset_paths]
+
+    def contents(self, method: str, knobs: Mapping[str, Any]) -> list[str]:
+        """The sha256 of each head, judge or table that a run takes; of one that cannot be used its place, and the
+        method that needs it says why.
+
+        Raises:
+            ConfigError: an unknown method or knob.
+        """
+        card = get_card(method)
+        return [self._content(role) for role in self.assets_of(card, card.resolve(knobs))]
+
+    def _content(self, role: str) -> str:
+        try:
+            return self.describe_asset(role)["revision"]
+        except LabError:
+            return self.asset_paths[role]
 
     def passing(self, card: Card, knobs: Mapping[str, KnobValue]) -> dict[str, Model]:
         """The models whose passes a run of the card waits for, by role: target, draft, a drafter that fills masks."""

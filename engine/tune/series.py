@@ -47,6 +47,8 @@ class Plan:
         """The plan as the first line of its file."""
         texts = json.dumps([problem.prompt for problem in self.given]).encode()
         given = {"prompts_sha256": hashlib.sha256(texts).hexdigest()} if self.given else {}
+        used = {one.label: lab.contents(one.method, one.knobs) for one in self.contenders}
+        assets = {name: contents for name, contents in used.items() if contents}
         return {
             **given,
             **({"chat": True} if self.chat else {}),
@@ -56,9 +58,9 @@ class Plan:
             "temperature": self.temperature,
             "max_new_tokens": self.max_new_tokens,
             "seed": self.seed,
-            "target": lab.target.describe()["revision"],
             "dtype": lab.target.dtype,
-            **{role: model.revision for role, model in lab.models.items()},
+            **lab.revisions,
+            **({"assets": assets} if assets else {}),
         }
 
     def tasks(self) -> list[Problem]:

@@ -105,6 +105,33 @@ def test_from_a_task_to_results(
     assert f"{kept.name}, line 1 is damaged: it does not hold the numbers of 24 results" in capsys.readouterr().err
 
 
+def test_another_type_of_numbers_makes_results_and_labels_of_its_own(
+    pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """A finished evaluation in float32 had been given out as one in bfloat16."""
+    monkeypatch.chdir(tmp_path)
+    mined, judge, half = tmp_path / "mined.jsonl", tmp_path / "judge", ["--dtype", "bfloat16"]
+    assert mine(pair, mined, "--items", "8") == 0
+    assert mine(pair, mined, "--items", "8", *half) == 2 and "other settings" in capsys.readouterr().err
+    mixed(mined)
+    assert main(["judge-train", *pair, "--mined", str(mined), "--out", str(judge)]) == 0
+    assert "in float32 |" in capsys.readouterr().out
+    told = [*pair, "--asset", f"judge:arithmetic={judge}", "--tasks", "arithmetic", "--window", "4", "--limit", "10"]
+    out = ["--items", "1", "--out", str(tmp_path / "results")]
+    assert main(["judge-eval", *told, *out]) == 0 and "learnt from states" not in capsys.readouterr().err
+    assert main(["judge-eval", *told, *out, *half]) == 0
+    assert "learnt from states in float32, and reads states in bfloat16" in capsys.readouterr().err
+    assert len(list((tmp_path / "build" / "judge").glob("eval-arithmetic-*"))) == 2
+    assert {path.name for path in (tmp_path / "results").glob("*.json")} == {
+        "judge-arithmetic.json",
+        "judge-arithmetic-bfloat16.json",
+    }
+    other = ["--draft", pair[1]]
+    assert main(["judge-train", *pair[:2], *other, "--mined", str(mined), "--out", str(judge), "--force"]) == 0
+    assert main(["judge-eval", *told, *other, *out]) == 0, "and another draft model"
+    assert len(list((tmp_path / "build" / "judge").glob("eval-arithmetic-*"))) == 3
+
+
 def test_refusals_are_sentences(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert mine(pair[:2], tmp_path / "a.jsonl") == 2 and "needs a draft" in capsys.readouterr().err
     assert main(["mine", *pair, "--task", "arithmetik", "--out", str(tmp_path / "b.jsonl")]) == 2
