@@ -34,6 +34,7 @@ def register(add: Any) -> None:
     )
     sub.add_argument("--preset", default=PRESET, help="models of the fresh runs")
     sub.add_argument("--eagle3", help="head of the fresh runs, instead of the preset's")
+    sub.add_argument("--tasks", nargs="+", choices=FAMILIES, default=list(FAMILIES), help="families of the fresh runs")
     sub.add_argument("--items", type=COUNT, default=60, help="training problems a family for the fresh runs")
     sub.add_argument("--max-new-tokens", type=COUNT, default=TOKENS, help="tokens a fresh run")
     sub.add_argument("--layers", type=COUNT, default=3, help="depth of the tree")
@@ -93,13 +94,18 @@ def _source(options: argparse.Namespace) -> str:
     told = f"--items {options.items}"
     usual = {"preset": PRESET, "eagle3": None, "max_new_tokens": TOKENS}
     more = {name: getattr(options, name) for name, value in usual.items() if getattr(options, name) != value}
+    told += f" --tasks {' '.join(options.tasks)}" if set(options.tasks) != set(FAMILIES) else ""
     return " ".join([told, *(f"--{name.replace('_', '-')} {value}" for name, value in more.items())])
 
 
 def fresh(options: argparse.Namespace) -> list[Trace]:
     """Runs on training problems: HeteroSpec with one bin that is not low, which is EAGLE-3 with its entropies noted."""
     heads = {"eagle3": options.eagle3} if options.eagle3 else {}
-    prompts = [p.prompt for family in FAMILIES for p in load_problems(family, "train", options.items, seed=7)]
+    prompts = [
+        p.prompt
+        for family in dict.fromkeys(options.tasks)
+        for p in load_problems(family, "train", options.items, seed=7)
+    ]
     with TemporaryDirectory() as folder:
         one = Path(folder) / "strata.json"
         Strata(()).save(one)

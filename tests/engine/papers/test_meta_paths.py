@@ -6,6 +6,7 @@ from typing import Any
 from engine.files.places import ROOT
 from engine.papers.entries import chosen
 from engine.papers.results import load
+from engine.tasks import FAMILIES
 
 WORDS = {6: "six", 7: "seven", 8: "eight"}
 PAGE = " ".join((ROOT / "docs" / "methods" / "heterospec.md").read_text(encoding="utf-8").split())
@@ -32,6 +33,17 @@ def test_both_paths_are_compared_with_bins_of_the_same_rounds() -> None:
     given = ",".join(f"{t:.6f}" for t in read("docs", "results", "heterospec-strata.json")["thresholds"])
     methods = {method for plan in item.plans if plan.tag == "paths" for method in plan.methods}
     assert methods == {f"heterospec:meta_path=cumulative:thresholds={given}", "heterospec:meta_path=local"}
+
+
+def test_bins_of_one_family_are_those_that_were_recorded() -> None:
+    ((_, item),) = chosen("heterospec:T5")
+    expected = {"eagle3"}
+    for family in FAMILIES:
+        bins = read("docs", "results", f"heterospec-strata-{family}.json")
+        assert f"strata --items 300 --tasks {family} " in bins["command"] and bins["meta_path"] == "cumulative"
+        given = ",".join(f"{t:.6f}" for t in bins["thresholds"])
+        expected.add(f"heterospec:meta_path=cumulative:thresholds={given}")
+    assert {method for plan in item.plans for method in plan.methods} == expected
 
 
 def test_the_page_tells_the_recorded_shares() -> None:

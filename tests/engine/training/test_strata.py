@@ -64,3 +64,5 @@ def test_runs_that_do_not_go_together_teach_nothing(
 def test_bins_of_fresh_runs_tell_how_these_were_made(tmp_path: Path) -> None:
     told = learnt(tmp_path, "--items", "1", "--max-new-tokens", "40")
     assert "strata --items 1 --max-new-tokens 40 --layers 3" in told["command"] and told["runs"] == 3
+    told = learnt(tmp_path, "--items", "2", "--tasks", "functions")
+    assert "strata --items 2 --tasks functions --layers 3" in told["command"] and told["runs"] == 2
