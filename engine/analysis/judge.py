@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.analysis.intervals import Interval, wilson
+from engine.analysis.intervals import Interval, mean_interval, wilson
 
 QUANTILES = 26  # thresholds of the sweep, as in the published code (register A3)
 Floats = npt.NDArray[np.float64]
@@ -51,6 +51,39 @@ def roc(scores: Sequence[float], labels: Sequence[bool]) -> Roc:
     fpr = [0.0, *(alarms / max(negatives, 1)).tolist()]
     area = float(np.trapezoid(tpr, fpr)) if positives and negatives else None
     return Roc(fpr, tpr, [float("inf"), *s[ends].tolist()], area)
+
+
+def area_interval(
+    scores: Sequence[float], labels: Sequence[bool], prompts: Sequence[str], beside: Sequence[float] | None = None
+) -> Interval | None:
+    """Area under the curve of one score a label, or by how much it is above that of other scores of the same labels.
+
+    Labels of one prompt are no independent ones: the interval (t, 95 %) is over prompts, from what each adds to the
+    area's two placements, summed as Obuchowski (Biometrics 53, 1997) does; where each prompt has one label it is that
+    of DeLong, DeLong and Clarke-Pearson (Biometrics 44, 1988) but for a factor of n/(n - 1). None with one class only.
+    """
+    ours = _pulls(scores, labels)
+    theirs = (0.0, np.zeros(len(labels))) if beside is None else _pulls(beside, labels)
+    if ours is None or theirs is None:
+        return None
+    names, place = np.unique(np.asarray(prompts), return_inverse=True)
+    each = np.bincount(place, weights=ours[1] - theirs[1], minlength=len(names))
+    return mean_interval((ours[0] - theirs[0] + len(names) * each).tolist())
+
+
+def _pulls(scores: Sequence[float], labels: Sequence[bool]) -> tuple[float, Floats] | None:
+    """The area, and for each label by how much its share of the other class that it is rightly apart from (ties half)
+    is above it, over the labels of its class."""
+    s, y = _arrays(scores, labels)
+    if y.all() or not y.any():
+        return None
+    found = np.empty(len(s))
+    for own, sign in ((y, 1.0), (~y, -1.0)):
+        others = np.sort(sign * s[~own])
+        below, upto = (np.searchsorted(others, sign * s[own], side=side) for side in ("left", "right"))
+        found[own] = (below + upto) / 2 / len(others)
+    area = float(found[y].mean())
+    return area, (found - area) / np.where(y, y.sum(), (~y).sum())
 
 
 def recall_threshold(scores: Sequence[float], labels: Sequence[bool], recall: float = 0.9) -> float:

@@ -15,7 +15,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from engine.analysis.judge import recall_threshold, roc
+from engine.analysis.intervals import Interval
+from engine.analysis.judge import area_interval, recall_threshold, roc
 from engine.errors import ConfigError
 
 Matrix = npt.NDArray[np.float64]
@@ -55,7 +56,7 @@ class Fit:
     truth: list[bool]
     auc_by_c: dict[str, float]
     auc: float
-    extras: dict[str, Any] = field(default_factory=dict)
+    intervals_by_c: dict[str, Interval | None] = field(default_factory=dict)  # of auc_by_c, over prompts
 
     @property
     def folded(self) -> tuple[Matrix, float]:
@@ -73,9 +74,10 @@ def train(x_LF: Matrix, important: Sequence[bool], prompts: Sequence[str], setti
     settings = settings or Settings()
     x, y = np.asarray(x_LF, dtype=np.float64), np.asarray(important, dtype=bool)
     parts = splits(prompts, y, settings)
-    unseen = np.concatenate([test for _, test in parts])
+    held = np.concatenate([test for _, test in parts])
+    truth, names = y[held].tolist(), [prompts[row] for row in held]
     scores = {c: _unseen(lambda c=c: logistic(c, settings), x, y, parts) for c in GRIDS[settings.grid]}
-    areas = {c: _area(scores[c], y[unseen]) for c in scores}
+    areas = {c: _area(scores[c], y[held]) for c in scores}
     best = max(scores, key=lambda c: (areas[c], -c))
     fitted = logistic(best, settings).fit(x, y)
     scaler, line = fitted[0], fitted[1]
@@ -85,18 +87,20 @@ def train(x_LF: Matrix, important: Sequence[bool], prompts: Sequence[str], setti
         mean=scaler.mean_,
         scale=scaler.scale_,
         c=best,
-        threshold=recall_threshold(scores[best], y[unseen].tolist(), settings.recall),
+        threshold=recall_threshold(scores[best], truth, settings.recall),
         scores=scores[best],
-        truth=y[unseen].tolist(),
+        truth=truth,
         auc_by_c={f"{c:.3g}": area for c, area in areas.items()},
         auc=areas[best],
+        intervals_by_c={f"{c:.3g}": area_interval(scores[c], truth, names) for c in scores},
     )
 
 
-def area_of(
+def scores_of(
     model: str, x_LF: Matrix, important: Sequence[bool], prompts: Sequence[str], c: float, settings: Settings
-) -> float:
-    """ROC area on unseen prompts of one kind of classifier: "logistic" with this C, "forest", or "mlp" (appendix B).
+) -> list[float]:
+    """P(important) of unseen labels, in the order of `unseen`, by one kind of classifier: "logistic" with this C,
+    "forest", or "mlp" (appendix B).
 
     Raises:
         ConfigError: too few labels for it.
@@ -109,13 +113,18 @@ def area_of(
     x, y = np.asarray(x_LF, dtype=np.float64), np.asarray(important, dtype=bool)
     parts = splits(prompts, y, settings)
     try:
-        scores = _unseen(makers[model], x, y, parts)
+        return _unseen(makers[model], x, y, parts)
     except ValueError as error:  # an early stop needs labels of both classes to spare
         why = str(error).splitlines()[0]
         raise ConfigError(
             f"{len(y)} labels are too few for the ablation {model!r}: {why} Mine more, or leave it out."
         ) from None
-    return _area(scores, y[np.concatenate([test for _, test in parts])])
+
+
+def unseen(important: Sequence[bool], prompts: Sequence[str], settings: Settings) -> list[int]:
+    """The labels that some part of the split holds back, in the order in which they are scored."""
+    parts = splits(prompts, np.asarray(important, dtype=bool), settings)
+    return [int(row) for _, test in parts for row in test]
 
 
 def logistic(c: float, settings: Settings) -> Pipeline:

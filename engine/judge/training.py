@@ -9,9 +9,18 @@ from typing import Any
 
 import torch
 
-from engine.analysis.judge import at_threshold, calibration_error, quantile_thresholds, recall_threshold
+from engine.analysis.intervals import as_json
+from engine.analysis.judge import (
+    area_interval,
+    at_threshold,
+    calibration_error,
+    quantile_thresholds,
+    recall_threshold,
+    roc,
+)
+from engine.analysis.words import estimate
 from engine.errors import AssetError, ModelMismatch
-from engine.judge.classifier import Fit, Settings, area_of, train
+from engine.judge.classifier import Fit, Settings, scores_of, train, unseen
 from engine.judge.equivalence import parse
 from engine.judge.events import Label, PromptFinished
 from engine.judge.features import Blocks, blocks_of, matrix
@@ -108,11 +117,25 @@ def learn(mined: Mined, kind: FeatureKind, settings: Settings) -> Fit:
 
 
 def ablations(mined: Mined, fit: Fit, kind: FeatureKind, settings: Settings) -> dict[str, Any]:
-    """ROC areas on unseen prompts of every feature kind (figure 7) and every classifier (figure 6)."""
+    """ROC areas on unseen prompts of every feature kind (figure 7) and every classifier (figure 6), with intervals over
+    prompts: of each area, and by how much each is above each other."""
     args = (mined.important, mined.names, fit.c, settings)
-    kinds = {str(other): area_of("logistic", matrix(mined.blocks, other).double().numpy(), *args) for other in KINDS}
     x = matrix(mined.blocks, kind).double().numpy()
-    return {"features": kinds, "classifiers": {name: area_of(name, x, *args) for name in ("logistic", "forest", "mlp")}}
+    scores = {
+        "features": {str(k): scores_of("logistic", matrix(mined.blocks, k).double().numpy(), *args) for k in KINDS},
+        "classifiers": {name: scores_of(name, x, *args) for name in ("logistic", "forest", "mlp")},
+    }
+    rows = unseen(mined.important, mined.names, settings)
+    told = [mined.important[row] for row in rows], [mined.names[row] for row in rows]
+    areas: dict[str, Any] = {"intervals": {}, "above": {}}
+    for group, found in scores.items():
+        areas[group] = {name: roc(own, told[0]).auc for name, own in found.items()}
+        areas["intervals"][group] = {name: as_json(area_interval(own, *told)) for name, own in found.items()}
+        areas["above"][group] = {
+            name: {other: as_json(area_interval(own, *told, found[other])) for other in found if other != name}
+            for name, own in found.items()
+        }
+    return areas
 
 
 def judge_of(mined: Mined, fit: Fit, kind: FeatureKind, settings: Settings, extra: Mapping[str, Any]) -> Judge:
@@ -132,6 +155,7 @@ def judge_of(mined: Mined, fit: Fit, kind: FeatureKind, settings: Settings, extr
         "c": fit.c,
         "auc": fit.auc,
         "auc_by_c": fit.auc_by_c,
+        "intervals_by_c": {c: as_json(found) for c, found in fit.intervals_by_c.items()},
         "at_threshold": at_threshold(fit.scores, fit.truth, fit.threshold),
         "calibration_error": calibration_error(fit.scores, fit.truth),
         "sweep": quantile_thresholds(fit.scores),
@@ -192,11 +216,15 @@ def _models(described: Mapping[str, Any]) -> str:
 def _areas(found: Mapping[str, Any] | None) -> str:
     if not found:
         return ""
-    lines = [f"| {name} | {area:.3f} |" for group in ("features", "classifiers") for name, area in found[group].items()]
+    bounds = found.get("intervals", {})
+    lines = [
+        f"| {name} | {estimate(bounds.get(group, {}).get(name) or {'mean': area, 'low': None}, '.3f')} |"
+        for group in ("features", "classifiers")
+        for name, area in found[group].items()
+    ]
     return (
-        "\nROC areas of other features and classifiers, same split and C:\n\n| | area |\n|---|---|\n"
-        + "\n".join(lines)
-        + "\n"
+        "\nROC areas of other features and classifiers, same split and C"
+        f"{', 95 % intervals over prompts' if bounds else ''}:\n\n| | area |\n|---|---|\n" + "\n".join(lines) + "\n"
     )
 
 

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from engine.analysis.intervals import wilson
 from engine.analysis.judge import (
     accuracy,
+    area_interval,
     at_threshold,
     calibration_error,
     histogram,
@@ -150,3 +152,49 @@ def test_what_is_no_probability_is_refused(scores: list[float]) -> None:
         roc(scores, [True])
     with pytest.raises(ValueError, match="2 scores for 2 labels"):
         roc([[0.1, 0.2]], [[True, False]])  # type: ignore[list-item]
+
+
+def labels(seed: int, n: int, each: int, tied: bool) -> tuple[list[float], list[float], list[bool], list[str]]:
+    """Scores of two judges of `n` prompts with so many labels each, alike within a prompt; some of them equal."""
+    rng = np.random.default_rng(seed)
+    y = rng.random(n * each) < 0.3
+    shared, own = np.repeat(rng.normal(size=n), each), rng.normal(size=(2, n * each))
+    one, other = 1 / (1 + np.exp(-(y + shared + own)))
+    if tied:
+        one, other = one.round(1), other.round(1)
+    return one.tolist(), other.tolist(), y.tolist(), [f"p{i // each}" for i in range(n * each)]
+
+
+def test_with_one_label_a_prompt_an_areas_interval_is_delongs() -> None:
+    one, other, y, prompts = labels(0, 80, 1, tied=True)
+    hits, others = ([s for s, t in zip(one, y, strict=True) if t is kind] for kind in (True, False))
+    wins = np.array([[(a > b) + (a == b) / 2 for b in others] for a in hits])
+    area, m, n = wins.mean(), len(hits), len(others)
+    variance = wins.mean(1).var() / m + wins.mean(0).var() / n  # DeLong's, with m and n for m - 1 and n - 1
+    found = area_interval(one, y, prompts)
+    assert found is not None and found.high is not None and found.n == 80
+    assert found.mean == pytest.approx(area) == pytest.approx(roc(one, y).auc)
+    assert found.high - found.mean == pytest.approx(stats.t.ppf(0.975, 79) * np.sqrt(variance * 80 / 79))
+    none = area_interval(one, y, prompts, one)
+    assert none is not None and (none.mean, none.low, none.high) == (0, 0, 0)
+    assert area_interval(one, [True] * 80, prompts) is None and area_interval(one, y, prompts, other) is not None
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_an_areas_interval_is_that_of_prompts_drawn_again(tied: bool) -> None:
+    one, other, y, prompts = labels(1, 150, 6, tied)
+    rng, of = np.random.default_rng(2), np.array(prompts).reshape(150, 6)
+    rows = np.arange(900).reshape(150, 6)
+    assert (of[:, 0] == of[:, 5]).all()
+    drawn = []
+    for _ in range(600):
+        again = rows[rng.integers(0, 150, 150)].ravel()
+        truth = [y[i] for i in again]
+        areas = [roc([scores[i] for i in again], truth).auc for scores in (one, other)]
+        drawn.append((areas[0], (areas[0] or 0) - (areas[1] or 0)))
+    spread = np.array(drawn, dtype=float).std(0)
+    for found, expected in zip(
+        (area_interval(one, y, prompts), area_interval(one, y, prompts, other)), spread, strict=True
+    ):
+        assert found is not None and found.high is not None
+        assert (found.high - found.mean) / stats.t.ppf(0.975, 149) == pytest.approx(expected, rel=0.12)

@@ -10,7 +10,7 @@ import pytest
 from engine.cli import main
 from engine.errors import ConfigError
 from engine.files.held import hold
-from engine.judge.classifier import Settings, area_of
+from engine.judge.classifier import Settings, scores_of
 from engine.judge.problems import limit_of
 from engine.judge.store import read_mined
 from engine.judge.weights import load_judge
@@ -223,7 +223,7 @@ def test_files_that_do_not_fit_the_models_are_refused(
 def test_ablations_of_too_few_labels_say_so() -> None:
     x, y = np.arange(8.0).reshape(8, 1), [True, False] * 4
     with pytest.raises(ConfigError, match=r"8 labels are too few for the ablation 'mlp'"):
-        area_of("mlp", x, y, [f"p{i // 2}" for i in range(8)], 1.0, Settings())
+        scores_of("mlp", x, y, [f"p{i // 2}" for i in range(8)], 1.0, Settings())
 
 
 def test_mining_along_an_eagle_heads_windows(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

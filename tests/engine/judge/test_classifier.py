@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from engine.errors import ConfigError
-from engine.judge.classifier import GRIDS, Settings, area_of, logistic, splits, train
+from engine.judge.classifier import GRIDS, Settings, logistic, scores_of, splits, train, unseen
 
 RNG = np.random.default_rng(0)
 PROMPTS = [f"p{i // 6}" for i in range(360)]
@@ -76,7 +76,17 @@ def test_other_classifiers_learn_too(model: str) -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=(1500, 4))
     y = x[:, 0] + x[:, 1] > 0.3
-    assert area_of(model, x, y.tolist(), [f"p{i // 5}" for i in range(1500)], 0.1, Settings("holdout")) > 0.85
+    told = y.tolist(), [f"p{i // 5}" for i in range(1500)]
+    rows, scores = unseen(*told, Settings("holdout")), scores_of(model, x, *told, 0.1, Settings("holdout"))
+    assert len(rows) == len(set(rows)) == len(scores) == 150 and roc_auc_score(y[rows], scores) > 0.85
+
+
+def test_areas_have_intervals_over_prompts() -> None:
+    fit = train(X, Y.tolist(), PROMPTS, Settings())
+    assert fit.intervals_by_c.keys() == fit.auc_by_c.keys()
+    for c, found in fit.intervals_by_c.items():
+        assert found is not None and found.mean == pytest.approx(fit.auc_by_c[c]) and found.n == 60
+        assert found.low is not None and found.high is not None and found.low < found.mean < found.high
 
 
 def test_too_little_to_learn_from_is_refused() -> None:
