@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoConfig
 
 from engine.errors import AssetError, ConfigError, EngineFault
 from engine.judge.client import Endpoint
@@ -21,6 +21,7 @@ from engine.judge.remote import RemoteTarget
 from engine.model import Model, Tokenizer
 from engine.model.decoder import New, Rows
 from engine.model.network import context_of, text_config
+from engine.model.tokens import read_tokenizer
 
 SGLANG = "/generate"
 DRAFTERS = ("none", "model", "pld", "anpd", "sam", "suffix", "mixed")  # that read no logits and no states of the target
@@ -150,7 +151,7 @@ def served_model(ref: str | Path, endpoint: Endpoint, name: str = "") -> Model:
     path = str(ref)
     try:
         config: Any = AutoConfig.from_pretrained(path, trust_remote_code=False)
-        words: Any = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+        words: Any = read_tokenizer(path)
     except Exception as error:  # transformers raises whatever it likes
         raise AssetError(f"The tokenizer and configuration of {path} cannot be read: {str(error)[:200]}") from None
     text = text_config(config)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoConfig
 
 from engine import progress
 from engine.errors import AssetError, ConfigError, EngineFault, LabError, ModelMismatch, unknown
@@ -17,6 +17,7 @@ from engine.model.fewbits import Packing
 from engine.model.graphs import SWITCH
 from engine.model.hub import commit_of, fault, missing, template_beside, unpackable
 from engine.model.model import Model
+from engine.model.tokens import read_tokenizer
 from engine.model.unpacking import packing_of, unpacking
 
 __all__ = ["DTYPES", "Model", "hash_of", "load_model", "revision_of", "ways_to_load", "weight_bytes"]
@@ -56,9 +57,9 @@ def load_model(
         revision = hash_of(path)
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
         packing = packing_of(config, name)
-        hf, info = weights(path, name, config, packing, dtype=wanted, **placement([where, *further]))
-        tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+        tokenizer = read_tokenizer(path)
         tokenizer.chat_template = tokenizer.chat_template or template_beside(path) or None
+        hf, info = weights(path, name, config, packing, dtype=wanted, **placement([where, *further]))
     except torch.OutOfMemoryError:
         raise EngineFault(
             f"{name} does not fit the memory of {where}. Use a smaller model, dtype='bfloat16', or the CPU."
@@ -117,8 +118,6 @@ def reason_of(error: Exception, packing: Packing | None = None) -> Exception:
     """What went wrong while weights were read, where transformers does not say it itself."""
     if packing and packing.faults:
         return ValueError(packing.faults[0])
-    if "backend tokenizer" in str(error):
-        return ValueError("its tokenizer (tokenizer.json) is missing or damaged")
     if "ignore_mismatched_sizes" in str(error):
         return ValueError("its tensors have other shapes than its configuration says")
     return error

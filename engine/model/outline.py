@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoConfig
 from transformers.quantizers import AutoHfQuantizer
 
 from engine import progress
@@ -23,6 +23,7 @@ from engine.model.load import reason_of, ways_to_load
 from engine.model.model import Model
 from engine.model.products import second
 from engine.model.seq2seq import codes_of
+from engine.model.tokens import read_tokenizer
 from engine.model.unpacking import packing_of
 from engine.model.weights import FAMILIES, sizes
 
@@ -68,7 +69,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
     _whole(ref, files)
     try:
         config: Any = AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
-        tokenizer = AutoTokenizer.from_pretrained(files.folder, trust_remote_code=False)
+        tokenizer = read_tokenizer(files.folder)
         packing = network.packed(config)
         unpacked = _unpacks(config, name, where)
         hf = _network(config, name, wanted, None if packing or files.missing else headers(files))
@@ -102,7 +103,7 @@ def spoken(ref: str) -> tuple[str, ...]:
         config: Any = AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
         if not network.crossed(config):
             return ()
-        return tuple(codes_of(AutoTokenizer.from_pretrained(files.folder, trust_remote_code=False)))
+        return tuple(codes_of(read_tokenizer(files.folder)))
     except Exception as error:  # transformers raises whatever it likes on damaged files
         raise AssetError(missing(ref, error)) from fault(error)
 

@@ -2,13 +2,30 @@
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any, cast
+
+from transformers import AutoTokenizer
 
 from engine.config import token_ids
 from engine.errors import ConfigError
 from engine.model.seam import Seam
 
 BEFORE = ("a", ".", "0", "\n")  # characters before a text that is to be read as in the middle of another
+
+
+def read_tokenizer(path: str | Path) -> Any:
+    """A folder's or hub checkpoint's tokenizer, as transformers has it; no remote code.
+
+    Raises:
+        ValueError: it is missing or damaged. OSError, ImportError: as transformers says, of the hub and of packages.
+    """
+    try:
+        return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+    except (OSError, ImportError, MemoryError):
+        raise
+    except Exception as error:  # a key, a type, a line of JSON: whatever it stumbles over in such a file
+        raise ValueError("its tokenizer (tokenizer.json) is missing or damaged") from error
 
 
 class Tokenizer:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from safetensors import safe_open
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, AutoTokenizer, DynamicCache
+from transformers import AutoConfig, AutoModel, DynamicCache
 from transformers.cache_utils import DynamicLayer
 from transformers.utils.hub import cached_file, get_checkpoint_shard_files
 
@@ -22,7 +22,7 @@ from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.model import Model
 from engine.model.hub import fault, fetch
 from engine.model.network import cache_name
-from engine.model.tokens import common_prefix
+from engine.model.tokens import common_prefix, read_tokenizer
 from engine.reward.likelihood import META, LikelihoodReward, load_likelihood
 from engine.reward.steps import BLANK_LINE
 
@@ -129,7 +129,7 @@ def load_reward(path: Path, target: Model) -> RewardModel | LikelihoodReward:
             network, info = AutoModel.from_pretrained(
                 ref, config=config, dtype=dtype, use_safetensors=True, trust_remote_code=False, output_loading_info=True
             )
-        tokenizer = AutoTokenizer.from_pretrained(ref, trust_remote_code=False)
+        tokenizer = read_tokenizer(ref)
         tensors = _tensors(ref)
     except progress.Stopped:
         raise
