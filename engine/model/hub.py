@@ -1,7 +1,7 @@
 """Checkpoints by hub id: what they are made of, told without their weights, and fetching them with the bytes told."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,8 +64,10 @@ def glance(ref: str) -> Glance:
     return Glance(folder, sizes, sum(one.file_size or 0 for one in listed if one.will_download), hub=True)
 
 
-def fetch(ref: str, what: str, step: int = 1, of: int = 1) -> None:
+def fetch(ref: str, what: str, step: int = 1, of: int = 1, also: Sequence[str] = ()) -> None:
     """Bring all files of a hub id into the hub's cache, with the bytes told to `engine.progress`; a folder is here.
+
+    `also` are names of weights that a head has besides those of models.
 
     Raises:
         AssetError: the hub does not give it. Stopped: nobody wants it any more.
@@ -75,7 +77,7 @@ def fetch(ref: str, what: str, step: int = 1, of: int = 1) -> None:
     here = glance(ref)
     with progress.loading(what, step=step, of=of, size=here.missing, doing="Downloading") as told:
         try:
-            _snapshot(ref, allow_patterns=(*TEXTS, *_weights(here.folder)), tqdm_class=_bar(told))
+            _snapshot(ref, allow_patterns=(*TEXTS, *_weights(here.folder), *also), tqdm_class=_bar(told))
         except progress.Stopped:
             raise
         except Exception as error:  # as in `glance`

@@ -84,6 +84,14 @@ def kind_of(role: str) -> str:
     return kind
 
 
+def hub_files(role: str, path: str) -> tuple[str, ...] | None:
+    """Names that an asset's weights have on the hub; None of one that is here, or that is never there."""
+    kind, place = kind_of(role), Path(path)
+    if kind not in (*HEADS, "prm") or place.exists() or place.is_absolute() or path.count("/") != 1:
+        return None
+    return HEADS.get(kind, ())
+
+
 def obstacle(role: str, path: str, target: Model) -> str:
     """What speaks against an asset before any weights are read: files that are missing, another target; empty is
     nothing.
@@ -92,8 +100,7 @@ def obstacle(role: str, path: str, target: Model) -> str:
     """
     kind, place = kind_of(role), Path(path)
     if not place.exists():
-        hub = kind in (*HEADS, "prm") and not place.is_absolute() and path.count("/") == 1
-        return "" if hub else f"{path} is missing."
+        return f"{path} is missing." if hub_files(role, path) is None else ""
     if place.is_dir() or kind != "strata":
         gone = [names for names in FILES[kind] if not any((place / name).is_file() for name in names)]
         if gone:

@@ -1,11 +1,12 @@
 """Which models and assets to load: from a preset's name, or from ids and folders; and loading the models."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from engine.config import LAB_OPTIONS, Calibration
 from engine.drafters import DRAFTERS
-from engine.errors import ConfigError, unknown
+from engine.errors import AssetError, ConfigError, unknown
 from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.forecast import Forecast
@@ -17,7 +18,7 @@ from engine.model.checkpoint import weight_bytes
 from engine.model.devices import accelerators, place
 from engine.model.hub import fetch, local
 from engine.progress import alone, loading, size_of
-from engine.runs.assets import LOADERS
+from engine.runs.assets import LOADERS, hub_files
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,19 @@ def fetch_models(models: Mapping[str, str]) -> None:
         fetch(locate(ref), f"{role} {ref}", step, len(models))
 
 
+def fetch_heads(assets: Mapping[str, str]) -> None:
+    """Bring heads that are on the hub here too, so that no run holds a device for it. One that cannot be had is no
+    fault yet: the methods that need it say so.
+
+    Raises:
+        Stopped: nobody wants it any more.
+    """
+    for role, ref in assets.items():
+        if (names := hub_files(role, ref)) is not None:
+            with suppress(AssetError):
+                fetch(ref, f"{role} {ref}", also=names)
+
+
 def places(found: Wanted, device: str, asked: Mapping[str, str]) -> dict[str, str]:
     """The device of each role, or several with commas between. "auto" looks where there is room, see
     `engine.model.devices.place`; otherwise all go where they are sent."""
@@ -119,6 +133,7 @@ def load_models(
     """
     here = {role: ref for role, ref in found.models.items() if role != "target" or endpoint is None}
     fetch_models(here)
+    fetch_heads(found.assets)
     loaded, done = dict[str, Model](), 0
     with alone():
         homes = places(replace(found, models=here), device, asked or {})

@@ -296,6 +296,26 @@ def test_bytes_of_a_download_are_told_and_it_can_be_stopped(monkeypatch: pytest.
         hub.fetch("x/y", "target x/y")
 
 
+def test_heads_of_the_hub_are_fetched_with_the_models(
+    folders: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = dict[str, tuple[str, ...]]()
+
+    def snapshot(ref: str, **options: Any) -> Any:
+        if ref == "owner/refused":
+            raise OSError("401 Client Error")
+        asked[ref] = tuple(options["allow_patterns"])
+        return [] if options.get("dry_run") else str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    heads = {"medusa": "owner/medusa", "hydra": "owner/refused", "strata": "owner/bins", "dflash": str(tmp_path)}
+    lab = Lab.load(target=folders["llama"], device="cpu", eagle="owner/eagle", **heads)
+    assert asked.keys() == {"owner/eagle", "owner/medusa"}
+    assert "medusa_lm_head.pt" in asked["owner/medusa"] and "model.safetensors" in asked["owner/eagle"]
+    with pytest.raises(AssetError, match=r"'owner/refused'.*\(401 Client Error\)"):
+        lab.run("hydra", "hi", max_new_tokens=2)
+
+
 def test_bytes_that_are_read_are_told(folders: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     seen = list[tuple[str, int, int | None]]()
     plain = progress.advance
