@@ -48,7 +48,7 @@ export async function drawPapers(element, store, lab) {
   const items = h("nav.paper-items", { "aria-label": "Tables and figures" });
   const detail = h("article.paper-item", { tabindex: "-1", "aria-label": "Table or figure" });
   const wrong = h("p.warn", { role: "alert", hidden: true });
-  const about = h("p.quiet.paper-about");
+  const about = h("p.quiet.paper-about", {}, "Reading the papers…");
   const signs = Object.entries(SIGNS).filter(([name]) => COUNTED(name));
   const legend = h(
     "p.quiet.paper-signs",
@@ -89,6 +89,7 @@ export async function drawPapers(element, store, lab) {
       detail.replaceChildren(...itemOf(paper, item, store, lab));
       if (turned) bring(detail);
     } catch (error) {
+      if (!drawn) about.textContent = "";
       wrong.textContent = said(error);
       wrong.hidden = false;
     }

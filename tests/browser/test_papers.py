@@ -60,3 +60,13 @@ def test_a_wide_table_scrolls_in_itself(visit_cases, width):
     scroll.evaluate("one => one.scrollTo(1e4, 0)")
     left = "one => one.getBoundingClientRect().left"
     assert scroll.locator("tbody th").first.evaluate(left) == scroll.evaluate(left)  # its name stays
+
+
+def test_a_slow_list_says_that_it_is_read(visit_cases):
+    page, held = visit_cases(), []
+    page.route("**/lab/papers*", lambda route: held.append(route))
+    page.get_by_role("link", name="Papers").click()
+    about = page.locator(".paper-about")
+    expect(about).to_have_text("Reading the papers…")
+    held.pop().continue_()
+    expect(about).to_contain_text("AutoJudge: Judge Decoding")
