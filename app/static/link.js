@@ -12,6 +12,7 @@ import { createStages } from "./stages.js";
 
 const HUB = "https://huggingface.co";
 export const MAX_URL = 8000; // servers refuse longer ones
+const REFUSED = 2000; // ms until an address is written that was refused: Safari takes 100 in 10 s, or in 30 s
 const LEFT_OUT = "What this link filters by cannot be read in full, and is left out.";
 const GONE = {
   run:
@@ -109,9 +110,16 @@ export function createLink(store, session, notify = () => {}) {
         const other = Boolean(told) && told !== stages.told();
         const step = other || roomIn(was) !== store.options.room || turned(placeOf(was), store.options);
         if ((told !== null && url === location.href && !other) || url.length > MAX_URL) return;
+        const before = told;
         told = stages.told();
-        if (location.protocol !== "about:")
-          history[step ? "pushState" : "replaceState"]({ stage: stages.now.id }, "", url);
+        try {
+          if (location.protocol !== "about:")
+            history[step ? "pushState" : "replaceState"]({ stage: stages.now.id }, "", url);
+        } catch {
+          told = before;
+          setTimeout(link.update, REFUSED);
+          return;
+        }
         if (parent !== window && !packed())
           parent.postMessage({ queryString: new URL(url).search.slice(1), hash: "" }, HUB);
       }, 150);

@@ -161,6 +161,25 @@ test("the address follows what is shown, once for many changes, but not while it
   assert.equal(replaced.length, 1);
 });
 
+test("an address that the browser refuses, too many having come, is written later", async (t) => {
+  const { store, link } = made();
+  store.load(LANES);
+  link.restore(link.read().view);
+  await new Promise((done) => setTimeout(done, 200));
+  replaced.splice(0);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const refuses = t.mock.method(history, "replaceState", () => {
+    throw new Error("Attempt to use history.replaceState() more than 100 times per 10 seconds");
+  });
+  store.setCursor({ run: "chain", pos: 2 });
+  t.mock.timers.tick(200);
+  assert.equal(refuses.mock.callCount(), 1);
+  refuses.mock.restore();
+  for (let i = 0; i < 20; i++) t.mock.timers.tick(200);
+  assert.equal(replaced.length, 1);
+  assert.match(replaced[0], /at=chain%7E0%7E2/);
+});
+
 test("the cursor of a lane that goes on from another is restored", () => {
   const { store, link } = made();
   const lane = { ...LANES[0], key: "chain~1" };
