@@ -57,6 +57,9 @@ export async function plot(spot, figure) {
   const Plotly = await plotly();
   if (!spot.isConnected || shown.get(spot) !== figure) return;
   const { data, layout } = recoloured(figure, ink);
+  Object.assign(layout, {
+    modebar: { bgcolor: ink("--panel"), color: ink("--ink-3"), activecolor: ink("--ink") },
+  });
   if (onPaper()) Object.assign(layout, { width: Math.min(spot.clientWidth, SHEET) });
   const filename = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   const drawn = Plotly.react(spot, data, layout, {

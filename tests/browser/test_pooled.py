@@ -134,6 +134,17 @@ def test_a_table_is_saved(opened: Any) -> None:
     assert found.value.suggested_filename == "pooled-all-tasks-methods.csv"
 
 
+def test_where_nothing_hovers_the_buttons_of_a_figure_stand_above_its_title(opened: Any) -> None:
+    page = opened(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    figure = page.locator("[data-room=runs] .plot").first
+    buttons, title = figure.locator(".modebar-group").first, figure.locator(".gtitle")
+    expect(title).to_be_visible()
+    assert buttons.evaluate("one => getComputedStyle(one).backgroundColor") == "rgb(255, 255, 255)"
+    bar, head = buttons.bounding_box(), title.bounding_box()
+    assert bar["y"] + bar["height"] <= head["y"]
+    assert bar["y"] >= figure.bounding_box()["y"]
+
+
 def test_it_fits_a_phone_in_the_dark(opened: Any) -> None:
     page = opened(viewport={"width": 390, "height": 844}, color_scheme="dark")
     body = page.locator("[data-room=runs]")
