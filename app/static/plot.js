@@ -144,5 +144,9 @@ function repaint() {
     }
   }
 }
-if (typeof document !== "undefined")
+if (typeof document !== "undefined") {
   new MutationObserver(repaint).observe(document.body, { attributeFilter: ["class"] });
+  addEventListener("beforeprint", () => {
+    for (const spot of shown.keys()) fit(spot); // Firefox has printed before an observer is called
+  });
+}

@@ -99,11 +99,13 @@ export function setTheme(dark) {
 export function watchPaper() {
   const { classList } = document.body;
   let dark = false;
-  addEventListener("beforeprint", () => {
+  /** Before whoever draws for paper. */
+  const lay = () => {
     dark ||= classList.contains("dark");
     classList.remove("dark");
     classList.add("paper");
-  });
+  };
+  addEventListener("beforeprint", lay, { capture: true });
   addEventListener("afterprint", () => {
     classList.toggle("dark", dark || classList.contains("dark"));
     classList.remove("paper");

@@ -123,6 +123,15 @@ def test_afterwards_the_page_is_as_it_was(visit_cases: Any) -> None:
     assert page.evaluate(look) == before
 
 
+def test_figures_have_the_frame_that_scales_before_the_page_is_laid_out(visit_cases: Any) -> None:
+    """Firefox prints as soon as the page was told, before any observer is called."""
+    page = visit_cases("?room=papers")
+    page.locator(".plot .main-svg").first.wait_for()
+    frames = "[...document.querySelectorAll('.plot .main-svg')].map((one) => one.getAttribute('viewBox'))"
+    at_once = page.evaluate(f"() => {{ dispatchEvent(new Event('beforeprint')); return {frames}; }}")
+    assert at_once and all(at_once)
+
+
 def sheets(pdf: bytes) -> list[int]:
     """How much is drawn on each sheet, in bytes of its content."""
     objects = {int(m[1]): m[2] for m in re.finditer(rb"\n(\d+) 0 obj\n(.*?)\nendobj", pdf, re.DOTALL)}
