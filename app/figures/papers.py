@@ -47,7 +47,7 @@ def _apart(places: Sequence[float]) -> bool:
     """Whether the labels of all places fit below an axis, none over its neighbour."""
     ordered = sorted(places)
     gaps = [after - before for before, after in pairwise(ordered)]
-    return all(12 * gap >= ordered[-1] - ordered[0] for gap in gaps)
+    return all(8 * gap >= ordered[-1] - ordered[0] for gap in gaps)
 
 
 def points(

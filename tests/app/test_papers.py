@@ -110,8 +110,9 @@ def test_a_table_is_dots_with_intervals_or_lines_over_numbers() -> None:
     assert [list(one.x) for one in lines.data] == [[4, 8], [4, 8]]
     assert lines.data[0].marker.color == drawn.marker.color != lines.data[1].marker.color
     assert list(lines.layout.xaxis.tickvals) == [4, 8], "at the numbers themselves"
-    near = table({**HEAD, "form": "lines", "x": "k"}, [1, 1.05, 8], [("SD", [1, 2, 3])], ["SD"])
-    assert near.layout.xaxis.tickvals is None, "labels would lie over each other"
+    for places in ([1, 1.05, 8], [0.06, 0.12, 0.15, 0.16]):
+        near = table({**HEAD, "form": "lines", "x": "k"}, places, [("SD", places)], ["SD"])
+        assert near.layout.xaxis.tickvals is None, "labels would lie over each other"
     far = {"x": {"mean": 9.0}, "y": cell}
     assert list(points(HEAD, [("SD", [far, {"x": {"mean": 3.0}, "y": cell}])], ["SD"]).data[0].x) == [3.0, 9.0]
 
