@@ -168,16 +168,19 @@ def test_a_folded_band_tells_its_answer_in_a_place_of_its_own(visit: Any) -> Non
     expect(page.locator(".score .corner")).to_contain_text("answer")
 
 
+FILLS = """() => {
+  const word = [...document.querySelectorAll(".v-inspector svg text")].find((one) => one.textContent === "accept");
+  const fills = word ? [word, word.ownerSVGElement.querySelector("rect")].map((one) => getComputedStyle(one).fill) : [];
+  return fills.length && fills.every(Boolean) ? fills : null; // the drawing may be replaced meanwhile
+}"""
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_word_in_the_bar_of_the_draw_can_be_read(visit: Any, theme: str) -> None:
     page = visit("?trace=first_look&v=text", color_scheme=theme)
     page.evaluate("draftscope.store.setCursor({ run: 'sd', round: 0, node: 0 })")
     page.evaluate("draftscope.store.setCursor({ run: 'sd', pos: 2 })")
-    word = page.locator(".v-inspector svg text", has_text=re.compile("^accept$"))
-    word.wait_for()
-    colours = word.evaluate(
-        "(e) => [e, e.ownerSVGElement.querySelector('rect')].map((one) => getComputedStyle(one).fill)"
-    )
+    colours = page.wait_for_function(FILLS).json_value()
     dark, light = sorted(luminance(colour) for colour in colours)
     assert (light + 0.05) / (dark + 0.05) >= 4.5, colours
 
