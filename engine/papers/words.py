@@ -38,6 +38,7 @@ FIELDS = {  # the last name of a path into a file of results -> the scale it is 
     "tokens_per_s": (1.0, MEASURES["tokens_per_s"]),
     "accepted_per_call": (1.0, MEASURES["accepted_per_call"]),
 }
+PARTS = {".above.": "ROC area, difference", ".intervals_by_c[": "ROC area"}  # within a path -> its unit
 OUTCOMES = {"holds": "holds", "fails": "does not hold", "open": "left open", "missing": "not measured"}
 ENDS = ("mean", "low", "high")
 Cell = Mapping[str, Any]
@@ -73,7 +74,8 @@ def evidence(check: Check, told: Cell) -> str:
     if check.q.measure.endswith("_difference"):
         unit = unit.replace("% ", "points ", 1) + ", difference"
     if check.q.path:
-        scale, unit = FIELDS.get(check.q.path.rpartition(".")[2], (1.0, ""))
+        part = next((unit for part, unit in PARTS.items() if part in check.q.path), "")
+        scale, unit = FIELDS.get(check.q.path.rpartition(".")[2], (1.0, part))
     ours, than = scaled(told["ours"], scale), scaled(told["than"], scale)
     shape = form([ours, than])
     words = " ".join(filter(None, [estimate(ours, shape), unit]))

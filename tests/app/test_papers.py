@@ -50,6 +50,8 @@ def test_a_paper_has_its_numbers_ours_and_what_decides(http: TestClient) -> None
     judged = http.get("/lab/paper", params={"name": "autojudge"}).json()
     lost = next(item for item in judged["items"] if item["id"] == "T1")["checks"][0]["evidence"]
     assert lost == "holds: 1.50 (0.70 to 2.30) points of right answers lost, wanted below 3"
+    areas = next(item for item in judged["items"] if item["id"] == "F7")["checks"][0]["evidence"]
+    assert areas == "does not hold: -0.0077 (-0.0112 to -0.0043) ROC area, difference, wanted above 0"
     curve = next(item for item in judged["items"] if item["id"] == "F3")["ours"][0]
     assert curve["columns"] == ["accepted tokens a target call", "right answers, %"] and curve["figure"]["data"]
 
