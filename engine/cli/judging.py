@@ -189,6 +189,7 @@ def _lines(
         str(found),
         lab.identity(),
         [lab.contents(setting.method, setting.knobs) for setting in found],
+        judge.threshold,  # of the card, not of the weights
         args.limit,
         args.problem_seed,
         args.source,

@@ -24,7 +24,7 @@ from engine.judge.problems import case_problems, judged, limit_of, problems, pro
 from engine.judge.remote import RemoteTarget
 from engine.judge.scores import about, fitting, scorer
 from engine.judge.search import Prompt, Search
-from engine.judge.store import MinedFile
+from engine.judge.store import MinedFile, numbers
 from engine.judge.vote import JudgeModel
 from engine.judge.weights import Judge
 from engine.lab import Lab
@@ -103,8 +103,7 @@ def _head(args: argparse.Namespace, lab: Lab) -> dict[str, Any]:
         "seed",
     )
     settings = {name: getattr(args, name) for name in names}
-    dtype = (lab.models["draft"] if args.endpoint else lab.target).dtype
-    settings |= {"dtype": dtype} if dtype != "float32" else {}
+    settings |= numbers(lab.models["draft"] if args.endpoint else lab.target)
     settings |= {"split": args.split} if args.split != "train" else {}
     settings |= {"equivalence": args.equivalence} if args.equivalence != "answer" else {}
     settings |= {"shots": args.shots, "shots_from": args.shots_from} if args.shots else {}

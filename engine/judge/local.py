@@ -19,7 +19,7 @@ from engine.judge.problems import judged, prompts
 from engine.judge.scores import about, fitting, scorer
 from engine.judge.search import Prompt, Search
 from engine.judge.served import ServedTarget, is_served
-from engine.judge.store import MinedFile
+from engine.judge.store import MinedFile, numbers
 from engine.judge.weights import Judge
 from engine.model import Model
 from engine.tasks.problem import Problem
@@ -68,8 +68,7 @@ def local_mine(
     criterion = judged(task, settings.report, settings.equivalence).criterion
     judge = fitting(judges, task, models)
     head = {"task": task, "models": {role: model.describe() for role, model in models.items()}, **asdict(settings)}
-    if (dtype := models["draft"].dtype) != "float32":
-        head["dtype"] = dtype  # files without it were mined in float32
+    head |= numbers(models["draft"])
     if settings.split == "train":
         del head["split"]  # files without it were mined there
     if settings.equivalence == "answer":

@@ -12,6 +12,7 @@ from engine.files.held import hold_whole
 from engine.files.shards import MAIN, Shard, parts
 from engine.files.written import append, write
 from engine.judge.events import Label, PromptFinished, to_json
+from engine.model import Model
 from engine.tasks.rows import cut_in_head, json_lines, mend
 
 SCHEMA = 1
@@ -19,6 +20,11 @@ BEGINS = b'{"kind":"mining"'
 PROMPT = {f.name for f in fields(PromptFinished)} - {"labels"}
 IDS = ("prompt_ids", "first", "final")
 MOST_IDS = 2**31  # whether the models know them is seen when they are loaded
+
+
+def numbers(model: Model) -> dict[str, str]:
+    """The type of numbers as a mined file's head tells it: that of files without it is float32."""
+    return {} if model.dtype == "float32" else {"dtype": model.dtype}
 
 
 class MinedFile:

@@ -130,6 +130,10 @@ def test_another_type_of_numbers_makes_results_and_labels_of_its_own(
     assert main(["judge-train", *pair[:2], *other, "--mined", str(mined), "--out", str(judge), "--force"]) == 0
     assert main(["judge-eval", *told, *other, *out]) == 0, "and another draft model"
     assert len(list((tmp_path / "build" / "judge").glob("eval-arithmetic-*"))) == 3
+    card = json.loads((judge / "judge.json").read_text())
+    (judge / "judge.json").write_text(json.dumps(card | {"threshold": card["threshold"] / 2}))
+    assert main(["judge-eval", *told, *other, *out]) == 0, "and another threshold of the card, by the same weights"
+    assert len(list((tmp_path / "build" / "judge").glob("eval-arithmetic-*"))) == 4
 
 
 def test_refusals_are_sentences(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
