@@ -38,9 +38,19 @@ def table(
         _add(drawn, name, [x for x, _ in known], [cell for _, cell in known], order, mode, shape)
     if lines:
         return drawn.update_xaxes(tickvals=places if _apart([float(x) for x in places]) else None)
-    return drawn.update_layout(scattermode="group", scattergap=0.3).update_xaxes(
-        type="category", range=[-0.5, len(places) - 0.5]
+    drawn.update_layout(
+        scattermode="group", scattergap=0.3, yaxis_range=_away([c for _, cells in shown for c in cells])
     )
+    return drawn.update_xaxes(type="category", range=[-0.5, len(places) - 0.5])
+
+
+def _away(cells: Sequence[Cell]) -> list[float] | None:
+    """What an axis of dots shows where all lie so far from zero that half of its height would be empty; else None, and
+    it shows zero too."""
+    bounds = [_bounds(cell) for cell in cells if cell is not None]
+    low, high = min((low for _, low, _ in bounds), default=0.0), max((high for *_, high in bounds), default=0.0)
+    pad = (high - low) / 10
+    return [low - pad, high + pad] if 0 < high / 2 < low and pad else None
 
 
 def _apart(places: Sequence[float]) -> bool:
@@ -100,9 +110,15 @@ def _level(value: float, axis: str) -> dict[str, Any]:
 
 
 def _empty(told: Mapping[str, Any], rows: int) -> go.Figure:
-    height = HEIGHT + (24 if told["x"] else 0) + 17 * max(0, rows - 2)
+    height = HEIGHT + (24 if told["x"] else 0) + 19 * max(0, rows - 2)
     drawn = figure(str(told["title"]), str(told["x"]), "<br>".join(wrap(told["y"], FITS)), height)
-    legend = {"orientation": "h", "y": -0.42 if told["x"] else -0.26, "yanchor": "top", "font": {"size": 11}}
+    legend = {
+        "orientation": "h",
+        "y": -0.42 if told["x"] else -0.26,
+        "yanchor": "top",
+        "maxheight": 1,
+        "font": {"size": 11},
+    }
     return drawn.update_layout(showlegend=rows > 1, legend=legend, margin={"t": 34, "r": 10})
 
 

@@ -3,6 +3,7 @@
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -117,6 +118,18 @@ def test_a_table_is_dots_with_intervals_or_lines_over_numbers() -> None:
         assert near.layout.xaxis.tickvals is None, "labels would lie over each other"
     far = {"x": {"mean": 9.0}, "y": cell}
     assert list(points(HEAD, [("SD", [far, {"x": {"mean": 3.0}, "y": cell}])], ["SD"]).data[0].x) == [3.0, 9.0]
+
+
+def test_dots_far_from_zero_are_shown_without_it() -> None:
+    """Areas of 0.96 to 0.97 differ on an axis of their own; numbers of which one is less than half another do not need
+    it, nor does one alone or a negative one."""
+
+    def axis(*cells: Any) -> Any:
+        return table(HEAD, list(range(len(cells))), [("Classifier", cells)], ["Classifier"]).layout.yaxis.range
+
+    sure = {"mean": 0.963, "low": 0.95, "high": 0.97}
+    assert axis(sure, None, 0.96) == pytest.approx((0.948, 0.972))
+    assert axis(1.0, 2.5) is axis(-1.0, 0.5) is axis(0.96) is axis(None, None) is None
 
 
 @pytest.mark.slow
