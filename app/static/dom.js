@@ -103,15 +103,17 @@ export function visible(piece) {
 
 /** @type {Map<string, string>} */
 const inks = new Map();
-let watched = false;
+let theme = ""; // the class of the body they are of
 
 /**
- * The value of a CSS custom property, for canvases: ink("--draft"). Remembered, since asking restyles the page.
+ * The value of a CSS custom property, for canvases: ink("--draft"). Remembered while the page is light or dark or on
+ * paper, since asking restyles the page.
  * @param {string} name
  */
 export function ink(name) {
-  if (!watched) new MutationObserver(() => inks.clear()).observe(document.body, { attributeFilter: ["class"] });
-  watched = true; // light or dark: the class of the body
+  const { className } = document.body;
+  if (className !== theme) inks.clear();
+  theme = className;
   const known = inks.get(name) ?? getComputedStyle(document.body).getPropertyValue(name).trim();
   if (known) inks.set(name, known);
   return known;

@@ -25,20 +25,35 @@ const onPaper = () => document.body.classList.contains("paper"); // top.js
 /** @param {Figure} figure */
 const layoutOf = (figure) => /** @type {Layout} */ (/** @type {unknown} */ (figure.layout));
 
+/** @param {Figure} figure */
+const titleOf = (figure) => layoutOf(figure).title?.text ?? "Figure";
+
 /** @type {Promise<Plotly> | null} */
 let library = null;
+/** The library once it is here. @type {Plotly | null} */
+let here = null;
 /** Figures on show and what they were made from. @type {Map<HTMLElement, Figure>} */
 const shown = new Map();
 
 /** When a figure stands drawn. @type {WeakMap<HTMLElement, Promise<unknown>>} */
 const drawing = new WeakMap();
 
+/** @type {WeakMap<Figure, object>} */
+const settings = new WeakMap();
+
+/** How the page looked when a figure was drawn. @type {WeakMap<HTMLElement, string>} */
+const looked = new WeakMap();
+const look = () => document.body.className;
+
 /** The library, loaded once. @returns {Promise<Plotly>} */
 function plotly() {
   library ??= new Promise((done, failed) => {
     const script = document.createElement("script");
     script.src = address(document.baseURI);
-    script.onload = () => done(/** @type {typeof window & {Plotly: Plotly}} */ (window).Plotly);
+    script.onload = () => {
+      here = /** @type {typeof window & {Plotly: Plotly}} */ (window).Plotly;
+      done(here);
+    };
     script.onerror = () => {
       library = null;
       failed(new Error("The library of the figures could not be loaded."));
@@ -51,18 +66,21 @@ function plotly() {
 /** Draw a figure, or draw it anew. @param {HTMLElement} spot @param {Figure} figure @returns {Promise<void>} */
 export async function plot(spot, figure) {
   shown.set(spot, figure);
-  const title = layoutOf(figure).title?.text ?? "Figure";
   spot.setAttribute("role", "group");
-  spot.setAttribute("aria-label", title);
+  spot.setAttribute("aria-label", titleOf(figure));
   const Plotly = await plotly();
-  if (!spot.isConnected || shown.get(spot) !== figure) return;
-  const { data, layout } = recoloured(figure, ink);
-  Object.assign(layout, {
-    modebar: { bgcolor: ink("--panel"), color: ink("--ink-3"), activecolor: ink("--ink") },
-  });
-  if (onPaper()) Object.assign(layout, { width: Math.min(spot.clientWidth, SHEET) });
-  const filename = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
-  const drawn = Plotly.react(spot, data, layout, {
+  if (spot.isConnected && shown.get(spot) === figure) await draw(Plotly, spot, figure);
+}
+
+/** What the library is told besides a figure, the same object each time: for another it would build the figure anew.
+ * @param {Plotly} Plotly @param {Figure} figure @returns {object} */
+function settingsOf(Plotly, figure) {
+  const known = settings.get(figure);
+  if (known) return known;
+  const filename = titleOf(figure)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-");
+  const made = {
     responsive: true,
     displaylogo: false,
     locales: LOCALE,
@@ -76,10 +94,24 @@ export async function plot(spot, figure) {
         click: (/** @type {HTMLElement} */ drawn) => Plotly.downloadImage(drawn, { format: "png", scale: 2, filename }),
       },
     ],
+  };
+  settings.set(figure, made);
+  return made;
+}
+
+/** In the colours and the width of this moment. @param {Plotly} Plotly @param {HTMLElement} spot
+ * @param {Figure} figure @returns {Promise<unknown>} */
+function draw(Plotly, spot, figure) {
+  const { data, layout } = recoloured(figure, ink);
+  Object.assign(layout, {
+    modebar: { bgcolor: ink("--panel"), color: ink("--ink-3"), activecolor: ink("--ink") },
   });
+  if (onPaper()) Object.assign(layout, { width: Math.min(spot.clientWidth, SHEET) });
+  const drawn = Plotly.react(spot, data, layout, settingsOf(Plotly, figure));
   drawing.set(spot, drawn);
+  looked.set(spot, look());
   fit(spot); // a sheet is laid out before the library says that it is done
-  await drawn;
+  return drawn;
 }
 
 /** Figures with their captions, drawn once they are on the page. @param {readonly Captioned[]} figures
@@ -137,8 +169,9 @@ function fit(spot) {
 /** Light, dark or on paper: all figures on show take its colours and its width; those that are gone are forgotten. */
 function repaint() {
   for (const [spot, figure] of shown) {
-    if (spot.isConnected) plot(spot, figure);
-    else {
+    if (spot.isConnected) {
+      if (looked.get(spot) !== look()) plot(spot, figure);
+    } else {
       library?.then((Plotly) => Plotly.purge(spot));
       shown.delete(spot);
     }
@@ -147,6 +180,8 @@ function repaint() {
 if (typeof document !== "undefined") {
   new MutationObserver(repaint).observe(document.body, { attributeFilter: ["class"] });
   addEventListener("beforeprint", () => {
-    for (const spot of shown.keys()) fit(spot); // Firefox has printed before an observer is called
+    if (!here) return;
+    for (const [spot, figure] of shown) // Firefox has printed before an observer is called
+      if (spot.isConnected && drawing.has(spot)) draw(here, spot, figure);
   });
 }

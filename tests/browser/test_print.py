@@ -25,7 +25,9 @@ STUCK = """() => [...document.querySelectorAll(".lab *")].filter((one) =>
 
 
 def printed(page: Any) -> None:
-    """As the browser does it: first the page is told, then it is laid out for a sheet."""
+    """As the browser does it: first the page is told, then it is laid out for a sheet, and no frame comes between."""
+    page.wait_for_function(f"['empty', 'done'].includes({S}.status.phase)")
+    page.evaluate("async () => { for (let i = 0; i < 4; i++) await new Promise(requestAnimationFrame); }")
     page.evaluate("() => { dispatchEvent(new Event('beforeprint')); }")
     page.emulate_media(media="print")
     page.set_viewport_size(SHEET)
@@ -123,13 +125,19 @@ def test_afterwards_the_page_is_as_it_was(visit_cases: Any) -> None:
     assert page.evaluate(look) == before
 
 
-def test_figures_have_the_frame_that_scales_before_the_page_is_laid_out(visit_cases: Any) -> None:
+def test_figures_are_light_and_have_the_frame_that_scales_before_the_page_is_laid_out(visit_cases: Any) -> None:
     """Firefox prints as soon as the page was told, before any observer is called."""
-    page = visit_cases("?room=papers")
+    page = visit_cases("?room=papers&__theme=dark")
     page.locator(".plot .main-svg").first.wait_for()
-    frames = "[...document.querySelectorAll('.plot .main-svg')].map((one) => one.getAttribute('viewBox'))"
-    at_once = page.evaluate(f"() => {{ dispatchEvent(new Event('beforeprint')); return {frames}; }}")
-    assert at_once and all(at_once)
+    page.wait_for_function("() => ![...document.querySelectorAll('.plot')].some((one) => !one.querySelector('.xtick'))")
+    found = """[...document.querySelectorAll('.plot')].map((one) => [
+        one.querySelector('.main-svg').getAttribute('viewBox'),
+        one.querySelector('.xtick text').style.fill,
+        getComputedStyle(document.body).getPropertyValue('--ink-2').trim()])"""
+    dark = page.evaluate(found)
+    light = page.evaluate(f"() => {{ dispatchEvent(new Event('beforeprint')); return {found}; }}")
+    assert light and all(frame for frame, _, _ in light)
+    assert len({ink for _, ink, _ in light}) == 1 and not {ink for _, ink, _ in light} & {ink for _, ink, _ in dark}
 
 
 def sheets(pdf: bytes) -> list[int]:
