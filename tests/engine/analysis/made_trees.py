@@ -20,6 +20,7 @@ def run(
     fed: int = 60,
     levels: int = 8,
     ms: float = 10.0,
+    parts: tuple[float, float, float] = (0.2, 0.7, 0.1),
     target: str = "t",
     shape: str = "dynamic_tree",
     temperature: float = 0.0,
@@ -68,9 +69,9 @@ def run(
                 accepted=accepted,
                 emitted=accepted + 1,
                 path=list(range(accepted)),
-                draft_ms=ms * 0.2,
-                verify_ms=ms * 0.7,
-                other_ms=ms * 0.1,
+                draft_ms=ms * parts[0],
+                verify_ms=ms * parts[1],
+                other_ms=ms * parts[2],
                 tcr=tcr if fed > 1 else None,
                 extras=extras,
                 tokens=tokens,
@@ -82,4 +83,4 @@ def run(
 
 
 def plain(tokens: int, **more: Any) -> Trace:
-    return run("ar", [(0, 0, None)] * tokens, knobs={}, fed=1, shape="none", **more)
+    return run("ar", [(0, 0, None)] * tokens, knobs={}, fed=1, shape="none", parts=(0.0, 0.9, 0.1), **more)

@@ -333,6 +333,8 @@ def test_tokens() -> None:
     small = light(sd())
     assert explain(small, 0) == "Drafted: `cat` was proposed and accepted; this trace was recorded without the details."
     assert explain(small, 1) == "Correction: `dog` replaces a draft token that the rule rejected."
+    small.tokens[0].origin = "relaxed"
+    assert explain(small, 0).startswith("Drafted: `cat` was proposed and accepted by a lossy rule; ")
     assert why(trace.head, trace.rounds[0], token=trace.tokens[0]) == why(trace.head, trace.rounds[0], token=0)
 
 

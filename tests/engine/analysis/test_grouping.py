@@ -36,6 +36,9 @@ def test_knobs_in_another_order_are_the_same_method() -> None:
     another = run("eagle", [(1, 1, None)], knobs={"a": 1, "b": 3})
     assert list(by_method([another, one], {"eagle": {"a": 1, "b": 2}})) == ["EAGLE", "EAGLE, b 3"]
     assert label_of(another, {"eagle": {"a": 1, "b": 2}}) == "EAGLE, b 3"
+    own = [run("mine", [(1, 1, None)], knobs={"c": c}) for c in (1, 2)]
+    labels = list(by_method([one, *own], {}))
+    assert labels == ["EAGLE", "MINE", "MINE, c 2"], "of a method that nobody knows its first run is as usual"
     another.head.title = ""
     assert label_of(another, {}) == "eagle"
 

@@ -85,6 +85,7 @@ def test_sections_by_task() -> None:
     assert [s["task"] for s in found["sections"]] == [ALL, "code", "talk"]
     assert [rows(s)["EAGLE"]["tau"]["mean"] for s in found["sections"]] == [3.0, 4.0, 2.0]
     assert found["commands"] == ["made"] and found["runs"] == 2
+    assert [s["task"] for s in pool([run("eagle", [(3, 3, None)], task="code")])["sections"]] == ["code"]
 
 
 def test_methods_in_the_usual_order_and_named_by_their_unusual_knobs() -> None:
@@ -135,7 +136,7 @@ def test_granularity_is_asked_or_told_why_not() -> None:
 
 
 def test_what_cannot_be_pooled() -> None:
-    with pytest.raises(ConfigError, match="no run"):
+    with pytest.raises(ConfigError, match=r"no run to pool\.$"):
         pool([])
     with pytest.raises(ConfigError, match=r"different targets \(2 of other, 1 of t\): pool those of one at"):
         pool([plain(3), plain(3, target="other"), plain(3, target="other")])
