@@ -11,12 +11,14 @@ from engine.cli.progress import track
 from engine.cli.specs import once, split
 from engine.errors import ConfigError
 from engine.files.written import write
-from engine.kinds import TO_FILE
+from engine.kinds import COUNT, TO_FILE, option
 from engine.lab import Lab
 from engine.methods import get_card
-from engine.tasks import FAMILIES, Problem, get_task, load_problems
+from engine.tasks import FAMILIES, TESTED, Problem, get_task, load_problems
 from engine.trace.events import RunEnded
 from engine.tune.series import Contender, contenders
+
+ITEM = option(int, lambda n: 0 <= n < TESTED, f"an integer from 0 to {TESTED - 1}")
 
 
 def add_show(actions: Any, methods: str) -> None:
@@ -26,11 +28,13 @@ def add_show(actions: Any, methods: str) -> None:
     one.add_argument(
         "--task", default="arithmetic", choices=FAMILIES, help="family of the problem (default: arithmetic)"
     )
-    one.add_argument("--item", type=int, default=0, metavar="I", help="which held-out problem, from 0 (default: 0)")
-    one.add_argument("--n", type=int, default=8, help="trajectories of each method (default: 8)")
+    one.add_argument(
+        "--item", type=ITEM, default=0, metavar="I", help=f"which held-out problem, 0 to {TESTED - 1} (default: 0)"
+    )
+    one.add_argument("--n", type=COUNT, default=8, help="trajectories of each method (default: 8)")
     one.add_argument("--temperature", type=float, default=0.6, metavar="T", help="above 0 (default: 0.6)")
     one.add_argument(
-        "--max-new-tokens", type=int, default=160, metavar="N", help="limit of a trajectory (default: 160)"
+        "--max-new-tokens", type=COUNT, default=160, metavar="N", help="limit of a trajectory (default: 160)"
     )
     one.add_argument("--seed", type=int, default=0)
     one.add_argument("--out", type=TO_FILE, required=True, metavar="FILE", help="written there (.json)")
@@ -40,8 +44,6 @@ def add_show(actions: Any, methods: str) -> None:
 
 def show(args: argparse.Namespace) -> int:
     """Draw, write, tell tau."""
-    if args.item < 0 or args.n < 1:
-        raise ConfigError("--item counts from 0, and --n from 1.")
     chosen = contenders(split(args.methods))
     once((one.method, one.knobs) for one in chosen)
     lab, problem = load_lab(args), load_problems(args.task, "heldout", args.item + 1)[args.item]

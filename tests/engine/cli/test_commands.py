@@ -54,6 +54,7 @@ COUNTS = [
     ("trajectories", "compare", "--items=0"),
     ("trajectories", "speed", "--history=-5"),
     ("trajectories", "trees", "--minutes=soon"),
+    *(("trajectories", "show", "--out=x", word) for word in ("--item=10000000", "--item=-1", "--n=0")),
     *(("trajectories", "tables", "rows.jsonl", f"--ks={ks}") for ks in ("a", "0", "1,,2", "-1,4")),
     ("trajectories", "results", "--ks=0"),
     ("tree", "grow", "--out=a", "--nodes=0"),
