@@ -24,7 +24,9 @@ from engine.errors import ConfigError, EngineFault, LabError
 from engine.files.written import write
 from engine.kinds import COUNT, TO_FOLDER
 from engine.lab import Lab
+from engine.methods import get_card
 from engine.papers.systems import spread
+from engine.runs.running import able
 from engine.runs.sweep import Kept, Sweep
 from engine.runs.trajectories import STRIDE
 from engine.tasks.marking import marking
@@ -90,6 +92,7 @@ def handle(args: argparse.Namespace) -> int:
     """Run prompt by prompt, all methods in turn on each, so that a drift of the machine meets all alike.
 
     A prompt that one method cannot run, or on which it fails, is told and left out for all: the others stay comparable.
+    What no prompt could be run with, a setting or a method, is refused before a folder is begun with it.
     """
     specs = [] if args.methods == ALL else [parse_method(text) for text in split(args.methods)]
     once(specs)
@@ -97,7 +100,10 @@ def handle(args: argparse.Namespace) -> int:
         raise ConfigError("--repeats above 1 needs a --temperature above 0: greedy answers are all the same.")
     if args.shard.count > 1 and not args.out:
         raise ConfigError("Several processes need --out FOLDER, which is where their results meet.")
+    decoding(args)
     found, lab = prompts(args), load_lab(args)
+    for name, given in specs:
+        able(lab, lab.fitted(get_card(name)), given)
     specs = specs or _all(lab, args.task or "", found[0])
     sweep: Kept = Kept()
     if args.out:

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from engine.config import RunConfig, Sampling
 from engine.errors import ConfigError, unknown
 from engine.files.shards import Shard
 from engine.kinds import COUNT, SIZE, THREADS, option
@@ -210,9 +211,16 @@ def load_lab(args: argparse.Namespace) -> Lab:
 
 
 def decoding(args: argparse.Namespace) -> dict[str, Any]:
-    """The sampling options as keyword arguments of `Lab.stream`."""
+    """The sampling options as keyword arguments of `Lab.stream`.
+
+    Raises:
+        ConfigError: one that no run takes.
+    """
     names = ("max_new_tokens", "temperature", "top_p", "top_k", "seed", "stop", "chat")
-    return {name: getattr(args, name) for name in names}
+    given = {name: getattr(args, name) for name in names}
+    of_run = {name: given[name] for name in ("max_new_tokens", "seed", "stop")}
+    RunConfig("", (0,), sampling=Sampling(args.temperature, args.top_k, args.top_p), **of_run)
+    return given
 
 
 def knobs(given: list[str], rule: str = "--set takes NAME=VALUE") -> dict[str, str]:

@@ -157,7 +157,7 @@ def configure(
     Raises:
         ConfigError: what cannot run here, with the reason.
     """
-    values = _able(pair, card, knobs)
+    values = able(pair, card, knobs)
     if is_served(pair.target) and (options.temperature or options.record != "light"):
         raise ConfigError(
             "A served target tells its first choices only: run at temperature 0 and record lightly (record='light')."
@@ -183,8 +183,8 @@ def configure(
     )
 
 
-def _able(pair: Pair, card: Card, knobs: Mapping[str, Any]) -> dict[str, KnobValue]:
-    """The card's knobs.
+def able(pair: Pair, card: Card, knobs: Mapping[str, Any]) -> dict[str, KnobValue]:
+    """The card's knobs, of one that this pair can run.
 
     Raises:
         ConfigError: an unknown one, or this pair cannot run the card.
@@ -231,7 +231,7 @@ def costs(pair: Pair, method: str | Card, prompt: str | Sequence[int], given: Ma
 def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
     """See `engine.lab.Lab.living`."""
     card = pair.fitted(method if isinstance(method, Card) else get_card(method))
-    config = RunConfig(card.name, (0,), max_new_tokens=pair.target.longest, knobs=_able(pair, card, knobs))
+    config = RunConfig(card.name, (0,), max_new_tokens=pair.target.longest, knobs=able(pair, card, knobs))
     kit = pair.kit(card, config)
     if card.chooses(config.knobs):
         kit.costs = costs(pair, card, "", {**knobs, "record": "light"})

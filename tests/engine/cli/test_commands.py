@@ -210,6 +210,24 @@ def test_compare_leaves_a_prompt_out_that_not_all_methods_can_run(
     assert "No prompt could be run by all methods" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "methods, words, why",
+    [
+        ("ar", ["--temperature", "-1"], "temperature must be 0"),
+        ("ar", ["--temperature", "1", "--top-p", "nan"], "top_p must be a number > 0"),
+        ("ar", ["--stop", ""], "A stop string is a text"),
+        ("ar,cmlm", [], "runs on encoder-decoder models"),
+        ("ar,eagle3", [], "needs an asset of the role eagle3"),
+    ],
+)
+def test_compare_begins_no_folder_with_what_no_prompt_can_be_run_with(
+    methods: str, words: list[str], why: str, pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else the folder was another sweep's, and the command as it was meant was refused there."""
+    given = ["compare", "--methods", methods, "--prompt", "abc", *words, *pair, "--out", str(tmp_path / "out")]
+    assert why in refused(capsys, *given) and not [*tmp_path.rglob("*.json")]
+
+
 @pytest.mark.parametrize("chat", [{}, {"chat": True}])
 def test_the_command_of_a_series_says_how_its_prompts_were_read(chat: dict[str, bool]) -> None:
     settings = {"family": "arithmetic", "n": 2, "temperature": 0.6, "max_new_tokens": 8, "seed": 0, **chat}
