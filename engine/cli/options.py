@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.config import RunConfig, Sampling
-from engine.errors import ConfigError, unknown
+from engine.errors import ConfigError, shown, unknown
 from engine.files.shards import Shard
 from engine.kinds import COUNT, SIZE, THREADS, option
 from engine.lab import Lab
@@ -294,13 +294,13 @@ def _rows(path: Path) -> Iterator[tuple[int, Any]]:
         yield number, row
 
 
-def _turns(row: Mapping[str, Any]) -> list[str]:
+def _turns(row: Mapping[str, Any]) -> list[Any]:
     """What the user says one after the other: MT-bench and Spec-Bench name it turns, the former's data set prompt. Of a
-    chat it is what the messages of the user hold."""
+    chat it is what the messages of the user hold. `prompt_text` sees that all are texts."""
     given: list[Any] = next((row[name] for name in ("turns", "prompt") if isinstance(row.get(name), list)), [])
-    if all(isinstance(one, dict) and isinstance(one.get("content"), str) for one in given):
-        return [one["content"] for one in given if one.get("role", "user") == "user"]
-    return [str(one) for one in given]
+    if all(isinstance(one, dict) for one in given):
+        return [one.get("content") for one in given if one.get("role", "user") == "user"]
+    return given
 
 
 def _further_turns(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -311,13 +311,16 @@ def prompt_text(row: Any, path: Path, number: int) -> str:
     """The prompt in a line of a file.
 
     Raises:
-        ConfigError: it has none of the fields that hold one.
+        ConfigError: it has none of the fields that hold one, or a turn of the user's is no text.
     """
     if isinstance(row, str):
         return row
     if isinstance(row, dict):
         if turns := _turns(row):
-            return turns[0]
+            for turn, text in enumerate(turns, 1):
+                if not isinstance(text, str):
+                    raise ConfigError(f"{path}, line {number}: turn {turn} of the user's is {shown(text)}, not a text.")
+            return str(turns[0])
         for name in PROMPT_FIELDS:
             if isinstance(row.get(name), str):
                 return str(row[name])

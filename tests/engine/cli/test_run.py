@@ -104,6 +104,15 @@ def test_a_chat_as_a_prompt_is_what_its_user_says(tmp_path: Path) -> None:
     row = {"prompt": [*chat, {"role": "user", "content": "two"}]}
     assert prompt_text(row, tmp_path, 1) == "one" and _further_turns(row) == ("two",)
     assert prompt_text({"turns": ["a", "b"]}, tmp_path, 1) == "a" and _further_turns({"turns": ["a", "b"]}) == ("b",)
+    calls = {"prompt": [*chat, {"role": "assistant", "content": None, "tool_calls": []}]}
+    assert prompt_text(calls, tmp_path, 1) == "one" and _further_turns(calls) == ()
+
+
+@pytest.mark.parametrize("turns", [["a", None], ["a", 5], [{"role": "user", "content": "a"}, {"content": [{}]}]])
+def test_a_turn_that_is_no_text_is_refused_with_its_place(turns: list[object], tmp_path: Path) -> None:
+    """Else the models read how Python writes it."""
+    with pytest.raises(ConfigError, match=r"f\.jsonl, line 3: turn 2 of the user's is .*, not a text\."):
+        prompt_text({"turns": turns}, tmp_path / "f.jsonl", 3)
 
 
 def test_knobs_of_several_methods_stand_behind_their_names(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
