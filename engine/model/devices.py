@@ -82,7 +82,7 @@ def _check(chosen: torch.device) -> None:
     there = torch.backends.mps.is_available() if kind == "mps" else getattr(torch, kind).is_available()
     if not there:
         raise ConfigError(
-            f"device={kind!r} was asked for, but torch sees no {kind.upper()} device here; use 'cpu' or 'auto'."
+            f"device='{chosen}' was asked for, but torch sees no {kind.upper()} device here; use 'cpu' or 'auto'."
         )
     count = 1 if kind == "mps" else getattr(torch, kind).device_count()
     if (chosen.index or 0) >= count:

@@ -130,7 +130,7 @@ def test_limits_are_numbers_that_can_be(flag: str, given: str, capsys: pytest.Ca
     ("flag", "given", "said"),
     [
         ("--device", "gpu", "Unknown device 'gpu'. Did you mean"),
-        ("--draft-device", "cuda:93", "torch sees no CUDA device here"),
+        ("--draft-device", "cuda:93", "device='cuda:93' was asked for, but torch sees no CUDA device here"),
         ("--dtype", "float61", "Unknown dtype 'float61'. Did you mean"),
         ("--target", "./nowhere", "there is no folder './nowhere'"),
         ("--threads", "0", "must be 'auto' or an integer >= 1"),
