@@ -113,7 +113,7 @@ def read_rows(source: str, n: int | None = None) -> list[tuple[str, dict[str, An
 
 def _from_file(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if not path.is_file():
-        raise ConfigError(f"There is no file {path}. Give a JSON-lines file, or datasets:NAME:CONFIG:SPLIT.")
+        raise ConfigError(f"{no_file(path)} Give a JSON-lines file, or datasets:NAME:CONFIG:SPLIT.")
     for number, row in json_lines(path):
         if not isinstance(row, dict):
             raise ConfigError(f"{path}, line {number} is no JSON object.")

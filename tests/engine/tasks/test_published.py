@@ -106,6 +106,8 @@ def test_rows_come_from_a_file(tmp_path: Path) -> None:
         load_published("gsm8k", str(path))
     with pytest.raises(ConfigError, match="no file"):
         load_published("gsm8k", str(tmp_path / "none.jsonl"))
+    with pytest.raises(ConfigError, match=r"is a folder: name a file in it\. Give a JSON-lines file"):
+        load_published("gsm8k", str(tmp_path))
     with pytest.raises(ConfigError, match="gsm8k"):
         load_published("gsm8", str(path))
 
