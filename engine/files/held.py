@@ -72,7 +72,7 @@ def hold(path: Path, patience: float = 0.0) -> Held:
             if time.monotonic() >= end:
                 raise ConfigError(
                     f"{path} is being written by {other}, which runs the same command: let it end, or stop it. "
-                    "Processes that share the work have --shard I/N with different I."
+                    "Processes that share the work have --shard I/N with different I and one N."
                 ) from None
         time.sleep(LOOKS)
 

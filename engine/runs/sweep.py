@@ -19,6 +19,7 @@ from engine.files.written import append, writable, write_once
 from engine.tasks.rows import mend, placed_lines
 
 ABOUT = "sweep.json"
+MOMENT = 1.0  # seconds: another process that begins looks at the same lock
 AGAIN = "Delete that line, and the same command does anew what it told."
 
 
@@ -45,8 +46,8 @@ class Kept:
 
 
 class Sweep(Kept):
-    """The same in a folder, by whichever process. No two processes have the same shard of a folder at a time: this one
-    has its own until the object goes."""
+    """The same in a folder, by whichever process. No two processes have the same shard of a folder at a time, nor
+    shards of different numbers of processes: this one has its own until the object goes."""
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class Sweep(Kept):
 
         Raises:
             ConfigError: the folder holds another sweep, with what differs; files that are none, or are damaged; or
-            another process does this shard.
+            another process does units of this shard.
         """
         super().__init__()
         self.folder, self.shard, self._flaw = folder, shard, flaw
@@ -69,6 +70,7 @@ class Sweep(Kept):
         folder.mkdir(parents=True, exist_ok=True)
         _agree(folder, json.loads(json.dumps(settings)))
         self._held = hold(self._own)
+        _others_stopped(folder, shard)
         if writable(self._own).exists():
             mend(self._own)
 
@@ -122,6 +124,19 @@ class Sweep(Kept):
 
 def _rows(folder: Path) -> list[Path]:
     return sorted(folder.glob("rows-*-of-*.ndjson"))
+
+
+def _others_stopped(folder: Path, shard: Shard) -> None:
+    """See that no process is at work that divides the units by another number: some would be done twice.
+
+    Raises:
+        ConfigError: one is.
+    """
+    for lock in sorted(folder.glob("rows-*-of-*.ndjson.lock")):
+        rows = lock.with_suffix("")
+        if not rows.stem.endswith(f"-of-{shard.count}"):
+            with hold(rows, MOMENT):  # a lock that a killed process left is let go
+                pass
 
 
 def _lines(path: Path) -> Iterator[tuple[int, int, Any]]:

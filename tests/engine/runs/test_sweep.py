@@ -11,6 +11,7 @@ import pytest
 from engine.errors import ConfigError
 from engine.files.shards import Shard
 from engine.files.shards import parts as shard_files
+from engine.runs import sweep
 from engine.runs.sweep import Kept, Sweep
 
 SETTINGS = {"methods": ["ar", "sd"], "seed": 0}
@@ -48,6 +49,7 @@ def test_processes_meet_in_the_folder(tmp_path: Path) -> None:
     one.keep(0, {"text": "a\u2028"})
     assert one.done() == two.done() == {0, 1}
     assert [unit["text"] for unit in one.found()] == ["a\u2028", "b"]
+    del one, two
     assert Sweep(tmp_path, SETTINGS, Shard()).done() == {0, 1}, "another number of processes goes on as well"
 
 
@@ -121,7 +123,7 @@ def test_damaged_lines_are_told_with_their_place(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"ndjson, line 2 is not JSON in UTF-8: .* Delete that line, and the same"):
         Sweep(tmp_path, SETTINGS, Shard(), flaw).done()
     rows.write_text(sound)
-    going = Sweep(tmp_path, SETTINGS, Shard(), flaw)
+    going = Sweep(tmp_path, SETTINGS, Shard(0, 2), flaw)
     assert going.done() == {0}
     Sweep(tmp_path, SETTINGS, Shard(1, 2)).keep(9, {"text": ""})
     with pytest.raises(ConfigError, match=r"rows-1-of-2\.ndjson, line 1 is damaged"):
@@ -129,17 +131,31 @@ def test_damaged_lines_are_told_with_their_place(tmp_path: Path) -> None:
 
 
 def test_a_shard_is_one_process_s_at_a_time(tmp_path: Path) -> None:
-    one, other = Sweep(tmp_path, SETTINGS, Shard()), Sweep(tmp_path, SETTINGS, Shard(0, 2))
+    one, other = Sweep(tmp_path, SETTINGS, Shard(0, 2)), Sweep(tmp_path, SETTINGS, Shard(1, 2))
     one.keep(0, {"text": "a"})
-    own = tmp_path / "rows-0-of-1.ndjson"
+    own = tmp_path / "rows-0-of-2.ndjson"
     with own.open("a") as file:
         file.write('{"unit": 1, "te')  # what the first is about to write whole
     with pytest.raises(ConfigError, match=rf"ndjson is being written by process {os.getpid()} on .*--shard I/N"):
-        Sweep(tmp_path, SETTINGS, Shard())
+        Sweep(tmp_path, SETTINGS, Shard(0, 2))
     assert own.read_text().endswith('"te'), "nobody mends it meanwhile"
     del one
-    assert Sweep(tmp_path, SETTINGS, Shard()).done() == other.done() == {0}
-    assert own.read_text().endswith("}\n") and not list(tmp_path.glob("rows-0-of-1.*.lock"))
+    assert Sweep(tmp_path, SETTINGS, Shard(0, 2)).done() == other.done() == {0}
+    assert own.read_text().endswith("}\n") and not list(tmp_path.glob("rows-0-of-2.*.lock"))
+
+
+def test_another_number_of_processes_waits_for_those_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole and as a shard at once, units were done twice. A lock that a killed process left is none."""
+    monkeypatch.setattr(sweep, "MOMENT", 0.0)
+    one = Sweep(tmp_path, SETTINGS, Shard(0, 2))
+    for shard in (Shard(), Shard(0, 4)):
+        with pytest.raises(ConfigError, match=r"rows-0-of-2\.ndjson is being written by process .* and one N\."):
+            Sweep(tmp_path, SETTINGS, shard)
+    one.keep(0, {"text": "a"})
+    del one
+    (tmp_path / "rows-0-of-2.ndjson.lock").write_text("process 1 on elsewhere\n")
+    assert Sweep(tmp_path, SETTINGS, Shard()).done() == {0}
+    assert not list(tmp_path.glob("*.lock"))
 
 
 @pytest.mark.parametrize("name, text", [("sweep.json", "x"), ("sweep.json", "[]"), ("rows-0-of-1.ndjson", "[]\n")])
