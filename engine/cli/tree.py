@@ -12,11 +12,13 @@ from engine.cli.progress import track
 from engine.cli.specs import checked
 from engine.errors import ConfigError
 from engine.files.written import ready, write
-from engine.kinds import COUNT, MINUTES, SHARE
+from engine.kinds import COUNT, MINUTES, SHARE, option
 from engine.tasks import load_problems
 from engine.tasks.rows import read_text
-from engine.trees.template import FOLDER, Template, best_first, load_template, named_template
+from engine.trees.template import FOLDER, MOST, Template, best_first, load_template, named_template
 from engine.tune.trees import Usage, count_usage, prompt_marks, prompts_mark, require_countable, tree_mark, with_card
+
+NODES = option(int, lambda n: 1 <= n <= MOST, f"an integer from 1 to {MOST}")
 
 
 def add_parser(subparsers: Any) -> None:
@@ -73,7 +75,7 @@ def add_parser(subparsers: Any) -> None:
 
 def _size(parser: argparse.ArgumentParser, nodes: int, depth: int) -> None:
     parser.add_argument(
-        "--nodes", type=COUNT, default=nodes, metavar="N", help=f"nodes, root not counted (default: {nodes})"
+        "--nodes", type=NODES, default=nodes, metavar="N", help=f"nodes, root not counted (default: {nodes})"
     )
     parser.add_argument("--depth", type=COUNT, default=depth, metavar="N", help=f"deepest level (default: {depth})")
     parser.add_argument("--first", type=SHARE, default=0.75, metavar="P", help="probability of rank 0 (default: 0.75)")

@@ -58,6 +58,7 @@ COUNTS = [
     *(("trajectories", "tables", "rows.jsonl", f"--ks={ks}") for ks in ("a", "0", "1,,2", "-1,4")),
     ("trajectories", "results", "--ks=0"),
     ("tree", "grow", "--out=a", "--nodes=0"),
+    ("tree", "grow", "--out=/nowhere/a.json", "--nodes=4097"),
     ("tree", "grow", "--out=a", "--first=1.5"),
     ("tree", "optimise", "--out=a", "--keep=-1"),
     ("automaton", "--out=a", "--tokens=0"),
