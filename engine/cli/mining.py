@@ -38,14 +38,14 @@ def mine_handle(args: argparse.Namespace) -> int:
     """Mine with progress; interrupting keeps all finished prompts."""
     args.equivalence = str(parse(args.equivalence))
     judged(args.task, equivalence=args.equivalence)  # whether both are known, and fit, before models are loaded
-    lab = load_lab(args)
+    asked, lab = _problems(args), load_lab(args)
     if args.eagle_online:
         _online_alone(args)
         args.window, args.unlikely = args.window or WINDOW, args.unlikely or UNLIKELY
     if "draft" not in lab.models and not args.eagle_online:
         raise ConfigError("Mining needs a draft model: give --draft, or a preset with one.")
     args.limit = args.limit or limit_of(args.task)
-    found = prompts(_problems(args), lab.target.tokenizer, args.chat)
+    found = prompts(asked, lab.target.tokenizer, args.chat)
     out = args.out or BUILD / f"{args.task}{'-naive' if args.naive else '-online' if args.eagle_online else ''}.jsonl"
     judge = _judge(args, lab) if args.score else None
     searches = _searches(args, lab, found)  # checks what was asked for, so that no file is begun in vain

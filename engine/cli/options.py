@@ -261,8 +261,6 @@ def settle_task(args: argparse.Namespace) -> None:
 
 
 def _problems(args: argparse.Namespace, tuning: bool) -> list[Problem]:
-    if args.task in PUBLISHED and not args.source:
-        raise ConfigError(f"{args.task} needs --source: a JSON-lines file, or {DATASETS}NAME:CONFIG:SPLIT.")
     if args.task in PUBLISHED:
         return load_published(args.task, args.source, args.items, args.shots, args.shots_from)
     n = args.items or args.usual_items

@@ -71,6 +71,8 @@ def load_published(family: str, source: str, n: int | None = None, shots: int = 
         has no such examples.
     """
     published = get_published(family)
+    if not source:
+        raise ConfigError(f"{family} needs --source: a JSON-lines file, or datasets:NAME:CONFIG:SPLIT.")
     if shots and not published.shots:
         can = ", ".join(name for name, one in PUBLISHED.items() if one.shots)
         raise ConfigError(f"{family} takes no worked examples; these sets do: {can}.")

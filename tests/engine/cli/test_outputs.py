@@ -97,6 +97,7 @@ def test_a_folder_that_may_not_be_used(
         (("run", "ar", "a", "--asset", "device=cpu"), "Unknown asset role 'device'"),
         (("run", "ar", "a", "--asset", "meduza=x"), "Did you mean 'medusa'"),
         (("compare", "--methods", "ar", "--task", "gsm8k"), "gsm8k needs --source"),
+        (("mine", "--task", "gsm8k", "--out", "m.jsonl"), "gsm8k needs --source"),
         (("trajectories", "show", "--methods", "stand:n=3", "--out", "x"), "Unknown knob of stand 'n'"),
         (("trajectories", "show", "--methods", "pld,pld", "--out", "x"), "named twice"),
         (("tree", "optimise", "--set", "temperature=1", "--out", "x"), "Unknown knob of stand 'temperature'"),
