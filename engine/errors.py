@@ -38,8 +38,9 @@ class EngineFault(LabError):
 def unknown(what: str, given: object, known: Iterable[str]) -> str:
     """The sentence for a name nobody knows: what was given, the nearest right name, and all that are allowed."""
     names = sorted(known)
-    near = get_close_matches(str(given)[:MOST_SHOWN], names, n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    small = {name.lower(): name for name in names}
+    near = get_close_matches(str(given)[:MOST_SHOWN].lower(), small, n=1, cutoff=0.5)
+    hint = f" Did you mean {small[near[0]]!r}?" if near else ""
     return f"Unknown {what} {shown(given)}.{hint} Known: {', '.join(names) or 'none'}."
 
 

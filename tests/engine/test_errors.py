@@ -11,6 +11,8 @@ def test_the_nearest_name_is_offered_and_all_are_listed() -> None:
         == "Unknown method 'esd'. Did you mean 'easd'? Known: ar, easd, sd."
     )
     assert errors.unknown("method", "zzzz", ["sd", "ar"]) == "Unknown method 'zzzz'. Known: ar, sd."
+    assert errors.unknown("method", "SD", ["sd", "ar"]) == "Unknown method 'SD'. Did you mean 'sd'? Known: ar, sd."
+    assert "Did you mean 'Second'?" in errors.unknown("part", "second", ["Second", "Echo"])
     assert errors.unknown("asset", 7, []) == "Unknown asset 7. Known: none."
 
 
