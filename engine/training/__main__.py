@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from engine.kinds import COUNT
+from engine.kinds import COUNT, place
 from engine.parser import Parser
 from engine.status import status_of
 from engine.training import commands, headcommands, models, natcommands, prmcommands, sourcecommands, strata
@@ -47,7 +47,9 @@ def main(argv: list[str] | None = None) -> int:
         sub.add_argument("shape", choices=sorted(models.SHAPES))
         sub.add_argument("--tokenizer", type=Path, default=commands.ASSETS / "tokenizer", help="folder")
         sub.add_argument("--work", type=Path, help="folder of the checkpoint; build/SHAPE if not given")
-        sub.add_argument("--out", type=Path, help="folder of the export; assets/tiny/SHAPE if not given")
+        sub.add_argument(
+            "--out", type=place(models.exportable), help="folder of the export; assets/tiny/SHAPE if not given"
+        )
         sub.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
 
     judge = add("eval", commands.evaluate, "measure the pair on held-out problems and write the cards")

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerBase
 
-from engine.errors import ModelMismatch
+from engine.errors import ConfigError, ModelMismatch
+from engine.files.written import ready_folder
 from engine.training.card import TRAINING
 
 # layers, width, MLP width, query heads, key and value heads; heads are 64 wide
@@ -81,11 +82,29 @@ def sources_of(old: int, new: int) -> list[tuple[int, bool]]:
     return [(layer, place > 0) for layer in range(old) for place in range(1 + added[layer])]
 
 
+def exportable(folder: Path) -> Path:
+    """The path itself, where an export may be written: a folder that is new, empty or that of an earlier one.
+
+    Raises:
+        ConfigError: it holds other files, which would go with the folder that is replaced; or see `ready_folder`.
+    """
+    ready_folder(folder)
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / TRAINING).is_file():
+        raise ConfigError(
+            f"{folder} holds files and no {TRAINING}, so it is no export that may be replaced: name a new folder."
+        )
+    return folder
+
+
 def export(model: Any, tokenizer: PreTrainedTokenizerBase, folder: Path, training: dict[str, Any]) -> None:
     """Write a bf16 checkpoint with its tokenizer; whoever reads `folder` sees all of it or the old one.
 
-    Files of the old folder that are not part of a checkpoint (the cards) are kept.
+    The cards of the old folder are kept.
+
+    Raises:
+        ConfigError: see `exportable`.
     """
+    exportable(folder)
     fresh = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(fresh, ignore_errors=True)
     copy = type(model)(model.config).to(torch.bfloat16)

@@ -13,7 +13,7 @@ import torch
 from transformers import AutoTokenizer, PegasusForConditionalGeneration
 
 from engine.heads.parallel import META
-from engine.kinds import COUNT
+from engine.kinds import COUNT, place
 from engine.lab import Lab
 from engine.tasks import SOURCED, get_task, load_problems
 from engine.tasks.references import summarised, translated
@@ -51,7 +51,9 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
         sub.add_argument("shape", choices=sorted(SHAPES))
         sub.add_argument("--tokenizer", type=Path, default=ASSETS / "tokenizer", help="folder")
         sub.add_argument("--work", type=Path, help="folder of the checkpoint; build/SHAPE if not given")
-        sub.add_argument("--out", type=Path, help="folder of the export; assets/crossed/SHAPE if not given")
+        sub.add_argument(
+            "--out", type=place(models.exportable), help="folder of the export; assets/crossed/SHAPE if not given"
+        )
         sub.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
 
     judge = add("source-eval", evaluate, "measure encoder-decoder models on held-out problems")

@@ -8,7 +8,10 @@ import pytest
 
 from engine.cli import main
 from engine.cli import training as command
-from engine.training import commands
+from engine.errors import ConfigError
+from engine.files.places import ROOT
+from engine.training import commands, models
+from engine.training.__main__ import main as training
 from engine.training.trainer import Trainer
 
 
@@ -52,6 +55,24 @@ def test_numbers_are_refused_before_anything_is_loaded(
     with pytest.raises(SystemExit) as left:
         main(given)
     assert left.value.code == 2 and said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["train", "micro"], ["export", "micro"], ["source-train", "source_draft"]])
+def test_an_export_replaces_no_folder_of_others(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All that was in it went."""
+    mine = tmp_path / "mine" / "notes.txt"
+    mine.parent.mkdir()
+    mine.write_text("a year's work")
+    for given, said in ((mine.parent, "it is no export that may be replaced"), (mine, "is no folder")):
+        with pytest.raises(SystemExit) as left:
+            training([*words, "--out", str(given)])
+        assert left.value.code == 2 and said in capsys.readouterr().err
+    with pytest.raises(ConfigError, match="holds files"):
+        models.export(None, None, mine.parent, {})  # type: ignore[arg-type]
+    assert mine.read_text() == "a year's work"
+    assert models.exportable(tmp_path / "new") and models.exportable(ROOT / "assets/tiny/draft")
 
 
 def test_a_run_in_json_lines(
