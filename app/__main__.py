@@ -18,7 +18,7 @@ from app.service import Service
 from app.state import Limits
 from app.turns import LabLike
 from engine.analysis import explain
-from engine.errors import LabError
+from engine.errors import ConfigError, LabError
 from engine.files.presets import list_presets
 from engine.methods import CARDS
 from engine.rules import THRESHOLDS
@@ -30,12 +30,16 @@ why = partial(explain.why, thresholds=THRESHOLDS)  # sentences name comparisons 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> None:
     """Read the flags, build the service, serve."""
-    args = parser(prog).parse_args(argv)
+    flags = parser(prog)
+    args = flags.parse_args(argv)
     if args.public:
         permission.deny_by_default()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("app").setLevel(logging.INFO)
-    service, preset_catalogue = assemble(args)
+    try:
+        service, preset_catalogue = assemble(args)
+    except LabError as error:
+        flags.exit(2, f"error: {error}\n")
     ending.on_signals()
     try:
         demo = launch(service, preset_catalogue, why, host=args.host, port=args.port, prevent_thread_lock=True)
@@ -53,7 +57,11 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> None
 
 
 def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:
-    """The service and the recorded cases that the flags ask for."""
+    """The service and the recorded cases that the flags ask for.
+
+    Raises:
+        LabError: flags that go without another, or a case that is unknown or cannot be read.
+    """
     limits = Limits(
         max_tokens=min(args.max_tokens, PUBLIC_TOKENS) if args.public else args.max_tokens,
         max_upload_bytes=int(args.max_upload_mb * 1_000_000),
@@ -61,7 +69,7 @@ def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:
     )
     for name in ("draft", "languages"):
         if getattr(args, name) and not args.target:
-            raise SystemExit(f"--{name} goes with --target, which is not given: a preset's pair is loaded as it is.")
+            raise ConfigError(f"--{name} goes with --target, which is not given: a preset's pair is loaded as it is.")
     loaders = model_loaders(args)
     service = Service(
         CARDS,
@@ -74,11 +82,7 @@ def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:
     )
     if zerogpu.here():
         zerogpu.prepare({name: service.lab(name) for name in loaders})
-    try:
-        preset_catalogue = PresetCatalogue(list_presets(), CARDS, why, limits, first=args.preset)
-    except LabError as error:
-        raise SystemExit(str(error)) from None
-    return service, preset_catalogue
+    return service, PresetCatalogue(list_presets(), CARDS, why, limits, first=args.preset)
 
 
 def model_loaders(args: argparse.Namespace) -> dict[str, Callable[[], LabLike]]:

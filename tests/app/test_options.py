@@ -80,8 +80,16 @@ def test_words_that_name_no_asset_are_the_options_of_loading() -> None:
 
 def test_what_goes_with_a_target_is_refused_without_one() -> None:
     for flag, value in (("--draft", "small"), ("--languages", "en_XX:de_DE")):
-        with pytest.raises(SystemExit, match=f"{flag} goes with --target, which is not given"):
+        with pytest.raises(ConfigError, match=f"{flag} goes with --target, which is not given"):
             command.assemble(parser().parse_args([flag, value]))
+
+
+@pytest.mark.parametrize("words", [["--draft", "small"], ["--preset", "first_lok"]])
+def test_flags_that_cannot_be_are_one_line_and_status_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        command.main(words)
+    said = capsys.readouterr().err
+    assert left.value.code == 2 and said.startswith("error: ") and said.count("\n") == 1
 
 
 @pytest.mark.installed
@@ -118,6 +126,7 @@ def test_the_started_lab_says_where_it_is() -> None:
         *[("--max-upload-mb", text) for text in ("nan", "-1", "0", "inf", "x")],
         *[("--max-tokens", text) for text in ("-5", "0", "1.5", "nan", "9999999999")],
         ("--max-nodes", "-1"),
+        *[("--port", text) for text in ("99999", "-1", "x", "")],
     ],
 )
 def test_limits_are_numbers_that_can_be(flag: str, given: str, capsys: pytest.CaptureFixture[str]) -> None:
