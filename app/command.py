@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from engine import __version__
+from engine.status import status_of
 
 HELP = """draftscope [serve] [FLAGS]: start the page (draftscope serve --help).
 draftscope page TRACE...|--case NAME|--all-cases [--out page.html]: the page over recorded runs as one file.
@@ -27,8 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         import_module("app.__main__").main(given, prog="draftscope serve")
         return 0
     if given[0] == "page":
-        written: int = import_module("app.export").main(given[1:], prog="draftscope page")
-        return written
+        return status_of(lambda: import_module("app.export").main(given[1:], prog="draftscope page"))
     if given[0] in ("-h", "--help"):
         sys.stdout.write(HELP)
     status: int = import_module("engine.cli").main(given, prog="draftscope")

@@ -37,6 +37,7 @@ from engine.files.written import write as written
 from engine.methods import CARDS
 from engine.parser import Parser
 from engine.rules import THRESHOLDS
+from engine.status import status_of
 from engine.trace.store import Trace
 
 COPY = Path(__file__).parent / "copy"
@@ -242,4 +243,4 @@ def _joined(folder: PurePosixPath, relative: str) -> str:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(status_of(main))

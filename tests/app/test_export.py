@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app import command
 from app.export import EVERYTHING, LIBRARY, Content, collected, export, main, modules, write
 from app.notebook import Shown, show
 from app.theme import STATIC
@@ -109,6 +110,15 @@ def test_everything_holds_what_lessons_gallery_and_rooms_ask_for():
     assert cases <= kept.keys() and len(cases) >= 20 and title == "First look"
     assert {"lessons", "gallery", "pooled", "trajectories", "mined", LIBRARY} <= kept.keys()
     assert kept[LIBRARY].startswith("/")
+
+
+def test_an_interrupt_is_one_line(tmp_path, capsys, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("app.export.write", stopped)
+    assert command.main(["page", "--case", "first_look", "--out", str(tmp_path / "page.html")]) == 130
+    assert capsys.readouterr().err == "stopped\n"
 
 
 def test_bad_input_is_one_line(tmp_path, capsys):
