@@ -22,13 +22,14 @@ from engine.errors import ConfigError, LabError
 from engine.files.presets import list_presets
 from engine.methods import CARDS
 from engine.rules import THRESHOLDS
+from engine.status import status_of
 from engine.tasks import permission, sandbox
 
 PUBLIC_TOKENS = 256
 why = partial(explain.why, thresholds=THRESHOLDS)  # sentences name comparisons as the rules declare them
 
 
-def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> None:
+def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
     """Read the flags, build the service, serve."""
     flags = parser(prog)
     args = flags.parse_args(argv)
@@ -54,6 +55,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> None
         demo.block_thread()
     finally:
         ending.leave(scratch.clear)
+    return 0
 
 
 def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:
@@ -118,4 +120,4 @@ def load(**given: str | None) -> LabLike:
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(status_of(main))

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from app import __main__ as command
+from app import command as start
 from app.flags import parser
 from engine.config import LAB_OPTIONS
 from engine.errors import ConfigError
@@ -90,6 +91,17 @@ def test_flags_that_cannot_be_are_one_line_and_status_2(words: list[str], capsys
         command.main(words)
     said = capsys.readouterr().err
     assert left.value.code == 2 and said.startswith("error: ") and said.count("\n") == 1
+
+
+def test_an_interrupt_while_the_server_starts_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "assemble", stopped)
+    assert start.main(["serve", "--lazy"]) == 130
+    assert capsys.readouterr().err == "stopped\n"
 
 
 @pytest.mark.installed
