@@ -57,7 +57,8 @@ export function mount(element, store, lab) {
     later();
   };
   parts.left.onchange = parts.right.onchange = choose;
-  for (const topic of /** @type {const} */ (["runs", "time"])) store.on(topic, later);
+  // the status brings the cause, which the engine names after the last event
+  for (const topic of /** @type {const} */ (["runs", "time", "status"])) store.on(topic, later);
   store.on("data", () => store.seldom("divergence", draw));
   store.on("runs", () => {
     state.pair = null;

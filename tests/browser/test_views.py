@@ -32,6 +32,24 @@ def test_every_view_draws_five_lanes(page: Any, base: str) -> None:
     assert problems == []
 
 
+def test_the_cause_of_a_difference_is_told_as_soon_as_it_is_known(page: Any, base: str) -> None:
+    """A live run's events come first, what the engine says of its lanes with the last message, often much later."""
+    problems = open_views(page, base, traces(("plain", "lenient")))
+    cause = page.locator("[data-view=divergence] .v-cause")
+    expect(cause).to_contain_text("lossy")
+    page.evaluate("""async () => {
+      window.found = store.status.compared;
+      const { lanes } = await (await fetch('traces.json')).json();
+      store.load(lanes, { compared: null });
+      await settle();
+    }""")
+    expect(cause).to_contain_text("when both runs have ended")
+    page.wait_for_timeout(700)  # what the last event draws is drawn
+    page.evaluate("store.setStatus({ phase: 'done', compared: found })")
+    expect(cause).to_contain_text("lossy", timeout=3000)
+    assert problems == []
+
+
 SAVED = """async (name) => {
   const svg = await (await view(name).exportFigure('svg')).text();
   const drawn = new DOMParser().parseFromString(svg, 'image/svg+xml').querySelectorAll('text');
