@@ -223,9 +223,17 @@ def test_bands_fold_and_open_and_tracks_switch(visit: Any) -> None:
 
 def test_a_recorded_number_becomes_a_track_by_name(visit: Any) -> None:
     page = visit("?trace=cm_modes&v=score")
-    page.locator(".score .more summary").click()
-    page.locator(".score .more .list button", has_text="confidence").first.click()
+    numbers = page.get_by_role("dialog", name="More numbers")
+    page.get_by_role("button", name="More numbers").click()
+    first = numbers.get_by_role("button", name="confidence").first
+    first.press("Enter")
     expect(page.locator(".score .head").last.locator(".labels")).to_contain_text("confidence")
+    expect(first).to_be_focused()  # it is drawn anew
+    for leave in (lambda: page.keyboard.press("Escape"), lambda: page.get_by_role("tab", name="Score").click()):
+        leave()
+        expect(numbers).to_have_count(0)
+        page.get_by_role("button", name="More numbers").click()
+        expect(numbers).to_be_visible()
 
 
 def test_arrows_walk_bands_in_the_order_shown(visit: Any) -> None:

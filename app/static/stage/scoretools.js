@@ -2,6 +2,8 @@
 // The score's tools: order, fold, tracks, zoom, saving.
 
 import { h } from "../dom.js";
+import { refocused } from "../refocus.js";
+import { popover } from "../run/popover.js";
 import { SORTS } from "./bands.js";
 import { wordsOf } from "./numbertracks.js";
 import { isThere } from "./scorecontent.js";
@@ -19,7 +21,7 @@ const WHOSE = { node: "draft token", reason: "rule", round: "round" };
 export function scoreTools(store, act) {
   const button = (
     /** @type {string} */ text,
-    /** @type {() => void} */ onclick,
+    /** @type {(() => void) | undefined} */ onclick = undefined,
     /** @type {Attributes} */ attrs = {},
   ) => h("button.v-button", { type: "button", onclick, ...attrs }, text);
   /** @type {HTMLSelectElement} */
@@ -42,8 +44,9 @@ export function scoreTools(store, act) {
     track,
     button: button(track.name, () => toggle(track.id), { title: track.title }),
   }));
-  const more = h("details.more", {}, h("summary", {}, "More numbers"), h("div.list"));
-  const list = /** @type {HTMLElement} */ (more.querySelector(".list"));
+  const list = h("div.list", { role: "dialog", "aria-label": "More numbers", tabindex: -1 });
+  const { anchor: more } = popover(button("More numbers"), list, { opening() {}, opened: () => list.focus() });
+  more.classList.add("more");
   const group = (/** @type {string} */ name, /** @type {import("../types/dom.js").Children} */ ...items) =>
     h("span.group", { role: "group", "aria-label": name }, ...items);
   const element = h(
@@ -84,16 +87,11 @@ export function scoreTools(store, act) {
       const now = `${numbers}|${shown}`;
       if (now === stamp) return;
       stamp = now;
-      list.replaceChildren(
-        ...numbers.map((id) =>
-          h(
-            "button.v-button",
-            { type: "button", "aria-pressed": String(shown.includes(id)), onclick: () => toggle(id) },
-            wordsOf(id),
-            h("i", {}, WHOSE[id.split(".")[0]] ?? ""),
-          ),
-        ),
+      const choices = numbers.map((id) =>
+        button(wordsOf(id), () => toggle(id), { "aria-pressed": String(shown.includes(id)) }),
       );
+      choices.forEach((one, at) => one.append(h("i", {}, WHOSE[numbers[at].split(".")[0]] ?? "")));
+      refocused(list, () => list.replaceChildren(...choices));
     },
   };
 }
