@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from app.figures.theme import COLOURS, figure, whiskers
+from app.figures.theme import COLOURS, figure, no_narrower, whiskers
 from engine.papers.words import form
 
 INKS = ("draft", "target", "judge", "neutral", "draft-2", "target-2", "ink-3", "ink")
@@ -95,12 +95,13 @@ def beside(title: str, quality: str, rows: Sequence[tuple[str, Cell, Cell]]) -> 
             hovertemplate=f"%{{y}}: {_spread('x', _form(cell for _, cell in known))}<extra></extra>",
         )
     second = drawn.layout.xaxis.to_plotly_json() | {"title": {"text": "speed, times<br>plain decoding's"}}
-    return drawn.update_layout(
+    drawn.update_layout(
         xaxis={"domain": [0, 0.48], "title": {"text": quality}},
         xaxis2=second | {"domain": [0.52, 1], "anchor": "y", "rangemode": "tozero"},
         yaxis={"categoryorder": "array", "categoryarray": names[::-1], "range": [-0.7, len(names) - 0.3]},
         shapes=[_level(0, "x"), _level(1, "x2")],
     )
+    return no_narrower(drawn, 560)
 
 
 def _level(value: float, axis: str) -> dict[str, Any]:

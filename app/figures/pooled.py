@@ -6,7 +6,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from app.figures.theme import COLOURS, captioned, figure, paired, vertical, whiskers
+from app.figures.theme import COLOURS, captioned, figure, no_narrower, paired, vertical, whiskers
 from engine.analysis.words import percent
 
 QUARTER = 0.25
@@ -100,12 +100,12 @@ def tasks(sections: Sequence[Numbers], label: str) -> go.Figure | None:
     look = figure(f"{label}, task by task", RANK, "share of rounds", height=290).layout
     grid.update_layout({key: value for key, value in look.to_plotly_json().items() if not key.endswith("axis")})
     grid.update_xaxes(gridcolor=COLOURS["line"]).update_yaxes(gridcolor=COLOURS["line"])
-    grid.update_xaxes(title_text="TCR").update_yaxes(tickformat=".0%")
+    grid.update_xaxes(title_text="TCR", ticklabelstandoff=4).update_yaxes(tickformat=".0%")
     grid.update_annotations(font_size=13).update_layout(showlegend=False, margin_t=84)
     grid.update_layout(title_y=0.97, title_yanchor="top")
     last = max(max(section["figures"][label]["ranks"]["tcr"], default=0) for section in having)
     grid.update_xaxes(range=[-0.5, last + 0.5])
-    return grid.update_yaxes(title_text="share of rounds", col=1)
+    return no_narrower(grid.update_yaxes(title_text="share of rounds", col=1), 60 + 120 * len(having))
 
 
 def _rank_bars(shown: Numbers) -> dict[str, Any]:

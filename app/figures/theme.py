@@ -89,6 +89,11 @@ def figure(title: str, x: str, y: str, height: int = 320) -> go.Figure:
     )
 
 
+def no_narrower(drawn: go.Figure, pixels: int) -> go.Figure:
+    """The same figure, which the page scrolls sideways where there is less room: its words would overprint."""
+    return drawn.update_layout(meta={**drawn.layout.meta, "least": pixels})
+
+
 def round_step(least: float) -> float:
     """The smallest of 1, 2 and 5 times a power of ten that is no less."""
     power = 10.0 ** floor(log10(least))

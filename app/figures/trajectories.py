@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from app.figures.theme import figure, look, whiskers
 
 TOKENS = "tokens a target call"
+FEW = 10  # marks that stand upright side by side on a phone
 
 
 def one_problem(methods: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> go.Figure:
@@ -49,7 +50,7 @@ def by_trajectory(part: Mapping[str, Any], names: Mapping[str, str]) -> go.Figur
 
 def profiles(trees: Sequence[Mapping[str, Any]]) -> go.Figure:
     """Nodes at each depth of some draft trees, the root not counted."""
-    drawn = figure("Nodes by depth", "depth, tokens", "nodes", height=280)
+    drawn = figure("Nodes by depth", "depth, tokens", "nodes").update_layout(legend_y=-0.4)  # three lines on a phone
     for place, tree in enumerate(trees):
         counts = list(tree["profile"])
         _line(drawn, place, f"{tree['name']} ({sum(counts)})", list(range(1, len(counts) + 1)), counts)
@@ -62,4 +63,6 @@ def _line(drawn: go.Figure, place: int, name: str, x: Sequence[int], y: Sequence
 
 
 def _whole(drawn: go.Figure) -> go.Figure:
-    return drawn.update_xaxes(tickformat="d", dtick=1).update_yaxes(rangemode="tozero").update_layout(showlegend=True)
+    last = max((max(line.x, default=0) for line in drawn.data), default=0)
+    drawn.update_xaxes(tickformat="d", dtick=1 if last <= FEW else 2)
+    return drawn.update_yaxes(rangemode="tozero").update_layout(showlegend=True)

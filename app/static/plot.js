@@ -4,12 +4,14 @@
 import { h, ink } from "./dom.js";
 import { library as address } from "./packed.js";
 import { LOCALE, recoloured } from "./recolour.js";
+import { inLines } from "./titlelines.js";
 
 /**
  * @typedef {import("./recolour.js").Figure} Figure
  * @typedef {import("./types/measured.js").Captioned} Captioned
  * @typedef {{name?: string, x0?: number, x1?: number}} Shape
- * @typedef {{title?: {text?: string}, height?: number, shapes?: Shape[]}} Layout what is read of a figure's layout
+ * @typedef {{title?: {text?: string}, height?: number, shapes?: Shape[], meta?: {least?: number}}} Layout what is read
+ *   of a figure's layout; `least`: pixels of width below which its words lie over each other
  * @typedef {object} Plotly what is used of the library
  * @property {(spot: HTMLElement, data: unknown, layout: unknown, config: object) => Promise<unknown>} react
  * @property {(spot: HTMLElement, changes: object) => Promise<unknown>} relayout
@@ -106,7 +108,9 @@ function draw(Plotly, spot, figure) {
   Object.assign(layout, {
     modebar: { bgcolor: ink("--panel"), color: ink("--ink-3"), activecolor: ink("--ink") },
   });
-  if (onPaper()) Object.assign(layout, { width: Math.min(spot.clientWidth, SHEET) });
+  const width = onPaper() ? Math.min(spot.clientWidth, SHEET) : spot.clientWidth;
+  if (onPaper()) Object.assign(layout, { width });
+  inLines(layout, width);
   const drawn = Plotly.react(spot, data, layout, settingsOf(Plotly, figure));
   drawing.set(spot, drawn);
   looked.set(spot, look());
@@ -121,7 +125,10 @@ export const plots = (figures) => figures.map(({ figure, caption }) => plotted(f
 /** One figure with its caption. @param {Figure} figure @param {string=} caption @returns {HTMLElement} */
 export function plotted(figure, caption = "") {
   const note = h("p.quiet", { role: "status" }, "Drawing …");
-  const spot = h("div.plot", { style: `min-height:${layoutOf(figure).height ?? 320}px` });
+  const { height = 320, meta, title } = layoutOf(figure);
+  const least = meta?.least ?? 0;
+  const spot = h("div.plot", { style: `min-height:${height}px;min-width:${least}px` });
+  const scrolls = least ? { tabindex: "0", "aria-label": title?.text ?? "Figure" } : {};
   shown.set(spot, figure);
   requestAnimationFrame(() =>
     plot(spot, figure).then(
@@ -131,7 +138,7 @@ export function plotted(figure, caption = "") {
       },
     ),
   );
-  return h("figure.plotted", {}, spot, note, caption ? h("figcaption", {}, caption) : null);
+  return h("figure.plotted", scrolls, spot, note, caption ? h("figcaption", {}, caption) : null);
 }
 
 /**

@@ -3,6 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.legible import faults
+
 pytestmark = pytest.mark.browser
 
 
@@ -70,3 +72,11 @@ def test_a_slow_list_says_that_it_is_read(visit_cases):
     expect(about).to_have_text("Reading the papers…")
     held.pop().continue_()
     expect(about).to_contain_text("AutoJudge: Judge Decoding")
+
+
+@pytest.mark.parametrize("name", ["cm_asd-F2b", "methods-arithmetic"])
+def test_words_of_figures_are_whole_on_a_phone(visit_cases, name):
+    page = visit_cases(f"?room=papers&name={name}", viewport={"width": 390, "height": 844})
+    expect(page.locator(".paper-item .plot .main-svg").first).to_be_visible()
+    expect(page.locator(".plotted").get_by_text("Drawing")).to_have_count(0)
+    assert faults(page) == []

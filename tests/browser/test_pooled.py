@@ -15,6 +15,7 @@ from engine.analysis.pool import pool
 from engine.files.places import ROOT
 from engine.strata.learning import study
 from engine.trace.store import Trace
+from tests.browser.legible import faults
 from tests.engine.analysis.made_trees import BINNED, TREE, plain, run
 
 pytestmark = pytest.mark.browser
@@ -151,6 +152,11 @@ def test_it_fits_a_phone_in_the_dark(opened: Any) -> None:
     expect(body.locator(".plot .main-svg").first).to_be_visible()
     page.wait_for_function("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('[data-room=runs]'))")
     assert page.locator(".plot .main-svg").first.bounding_box()["width"] <= 350
+    expect(body.locator(".plotted").get_by_text("Drawing")).to_have_count(0)
+    assert faults(page) == []  # long titles break, and the figure of all tasks scrolls in itself
+    assert page.evaluate(
+        "[...document.querySelectorAll('.plotted[tabindex]')].every((e) => e.scrollWidth > e.clientWidth)"
+    )
     fill = "getComputedStyle(document.querySelector('.plot .legendtext, .plot .gtitle')).fill"
     dark = page.evaluate(fill)
     page.evaluate("document.body.classList.remove('dark')")

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from engine.errors import ConfigError
 from engine.files.places import PRESETS
 from engine.trace.store import Trace
+from tests.browser.legible import faults
 
 pytestmark = pytest.mark.browser
 STATUS = ".ask [role=status]"
@@ -173,6 +174,9 @@ def test_rooms_fit_a_narrow_screen(visit, name):
     room(page, name)
     page.wait_for_timeout(200)
     page.wait_for_function("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('[data-room=trajectories]'))")
+    expect(page.locator(".plot .main-svg").first).to_be_visible()
+    expect(page.locator(".plotted").get_by_text("Drawing")).to_have_count(0)
+    assert faults(page) == []
 
 
 def opened(visit, *files):
