@@ -415,6 +415,14 @@ def test_nothing_overprints_and_the_page_does_not_scroll_sideways(visit: Any, qu
             pytest.fail(f"at {width} pixels: {found}")
 
 
+def test_names_of_tracks_are_whole_on_a_phone(visit: Any) -> None:
+    page = visit("?trace=easd_helps&v=score", 390, 844)
+    heads = ".score .head.narrow .labels span:not(.none)"
+    expect(page.locator(heads, has_text="limit 0.15")).to_be_visible()
+    cut = f"[...document.querySelectorAll('{heads}')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.innerText)"
+    assert page.evaluate(cut) == []
+
+
 def test_keys_and_links_lead_to_the_views(visit: Any) -> None:
     page = visit("?trace=first_look")
     for key, view in (("2", "score"), ("3", "trees"), ("4", "shares"), ("1", "text")):

@@ -61,12 +61,12 @@ export function buildHead(run, { fold, card, proof }) {
 }
 
 /** @param {Head} item @param {{place: import("./layout.js").Place, name: string, figures: Figures, labels: string[],
- *   words: (import("../words.js").Anchor | null)[], nones: string[], narrow: boolean, width: number, room: number,
- *   focus: boolean, first: boolean, answers: boolean}} now `nones`: said in a track without values; `first`: of the
- *   open bands; `answers`: some lane's answer was checked */
+ *   briefs: string[], words: (import("../words.js").Anchor | null)[], nones: string[], narrow: boolean, width: number,
+ *   room: number, focus: boolean, first: boolean, answers: boolean}} now `briefs`: labels without limits; `nones`: said
+ *   in a track without values; `first`: of the open bands; `answers`: some lane's answer was checked */
 export function updateHead(
   item,
-  { place, name, figures, labels, words, nones, narrow, width, room, focus, first, answers },
+  { place, name, figures, labels, briefs, words, nones, narrow, width, room, focus, first, answers },
 ) {
   item.element.classList.toggle("focus", focus);
   const stamp = JSON.stringify([
@@ -142,11 +142,9 @@ export function updateHead(
     ...(place.folded
       ? []
       : place.tracks.flatMap((track, i) => {
-          const label = h(
-            track.height >= TALL ? "span.tall" : "span",
-            {},
-            word(labels[i], words[i], { tabindex: first ? null : "-1" }),
-          );
+          const tall = track.height >= TALL;
+          const said = narrow && !tall ? briefs[i] : labels[i]; // one line beside a narrow plot
+          const label = h(tall ? "span.tall" : "span", {}, word(said, words[i], { tabindex: first ? null : "-1" }));
           const none = nones[i] ? h("span.none", { text: nones[i] }) : null;
           for (const told of [label, none])
             if (told) told.style.top = `${track.y - place.top + track.height / 2 - 8}px`;

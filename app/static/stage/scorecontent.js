@@ -111,18 +111,25 @@ export const answered = ({ lanes }) => [...lanes.values()].some(({ run }) => run
 export const headOf = (store, { reference, tops }, lane, place) => ({
   name: nameOf(store, lane.run),
   figures: figuresOf(store, lane.run, reference, lane.parts),
-  labels: place.tracks.map(({ id }) => labelOf(id, lane.run, tops)),
+  labels: place.tracks.map(({ id }) => `${labelOf(id, lane.run, tops)}${limitOf(id, lane.run)}`),
+  briefs: place.tracks.map(({ id }) => labelOf(id, lane.run, tops)),
   words: place.tracks.map(({ id }) => trackOf(id).word ?? null),
   nones: place.tracks.map(({ id }) => (trackOf(id).has(lane.run) ? "" : trackOf(id).none)),
 });
 
-/** A track's name with its scale and the line of a threshold.
- * @param {string} id @param {Run} run @param {Map<string, number>} tops */
+/** The line of a threshold in a track, or null. @param {string} id @param {Run} run */
+const lineOf = (id, run) => (trackOf(id).has(run) ? linesOf(run, id === "importance" ? "judge" : id)[0] : null);
+
+/** A track's name with its scale. @param {string} id @param {Run} run @param {Map<string, number>} tops */
 function labelOf(id, run, tops) {
   const track = trackOf(id);
-  const [line] = track.has(run) ? linesOf(run, id === "importance" ? "judge" : id) : [];
-  const label = `${track.label(run)}${track.unit && !line ? `, ${track.unit}` : ""}`;
-  if (!track.has(run)) return label;
-  const top = id.includes(".") || id === "entropy" ? ` 0–${upper(tops.get(id) ?? 0)}` : "";
-  return `${label}${top}${line ? `, limit ${fmt(line.value, 2)}` : ""}`;
+  const label = `${track.label(run)}${track.unit && !lineOf(id, run) ? `, ${track.unit}` : ""}`;
+  const scaled = track.has(run) && (id.includes(".") || id === "entropy");
+  return scaled ? `${label} 0–${upper(tops.get(id) ?? 0)}` : label;
+}
+
+/** Where the rule has its line, said after the name. @param {string} id @param {Run} run */
+function limitOf(id, run) {
+  const line = lineOf(id, run);
+  return line ? `, limit ${fmt(line.value, 2)}` : "";
 }
