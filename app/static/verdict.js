@@ -8,6 +8,7 @@ import { offer } from "./figure.js";
 import { drafted, plainOf, roundsOf, summary } from "./numbers.js";
 import { pictureOf } from "./picture.js";
 import { callsSaid, callWords, tauWords } from "./run/calls.js";
+import { guaranteeOf } from "./run/guarantee.js";
 import { isOutside } from "./run/intro.js";
 import { repeatedOf, spreadWords } from "./run/spread.js";
 import { forcedOf } from "./run.js";
@@ -125,7 +126,7 @@ function soFar(store, run) {
 /** Where and how it was measured. @param {Store} store @param {Run} run @param {Run | null} baseline */
 function how(store, run, baseline) {
   const place = [run.head?.device, run.head?.dtype].filter(Boolean).join(", ");
-  const lossy = run.head?.guarantee === "lossy" ? " Lossy: the text may differ from the target's own." : "";
+  const lossy = guaranteeOf(run).id === "changes" ? " Lossy: the text may differ from the target's own." : "";
   const day = run.head?.created?.slice(0, 10);
   const on = place ? ` on ${place}` : "";
   if (forcedOf(run))

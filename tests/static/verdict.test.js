@@ -56,6 +56,20 @@ test("while time is scrubbed there are numbers so far and no cause", () => {
   assert.deepEqual([said.cause, said.id], ["", "so-far"]);
 });
 
+test("lossy is said of a run whose text may differ, as its badge says it, not where the exact rule decides", () => {
+  const said = (threshold, sampling) => {
+    const store = page({ chain: CHAIN });
+    const run = store.runs.get("chain");
+    Object.assign(run.card, { guarantee: "lossy", threshold });
+    Object.assign(run.head, { guarantee: "lossy", sampling });
+    return verdict(store).how.includes("Lossy");
+  };
+  const draws = { effect: "decide", says: "", sampled_only: true };
+  assert.equal(said(null, { temperature: 0 }), true);
+  assert.equal(said(draws, { temperature: 0 }), false);
+  assert.equal(said(draws, { temperature: 1 }), true);
+});
+
 test("another device gives no quotient of speeds", () => {
   const store = page({}, { device: "cuda" });
   assert.doesNotMatch(verdict(store).line, /speed/);
