@@ -82,13 +82,15 @@ function differ(store, a, b) {
   return at < Math.min(shown(a), shown(b)) ? at : null;
 }
 
-/** The first pair that differs. @param {Store} store @param {Run[]} runs at least two @returns {[string, string]} */
+/** The first pair that differs, else the first two with a text.
+ * @param {Store} store @param {Run[]} runs at least two @returns {[string, string]} */
 function defaultPair(store, runs) {
   for (let i = 0; i < runs.length; i += 1) {
     for (let j = i + 1; j < runs.length; j += 1)
       if (differ(store, runs[i], runs[j]) !== null) return [runs[i].key, runs[j].key];
   }
-  return [runs[0].key, runs[1].key];
+  const [one, other] = [...runs.filter(({ tokens }) => tokens.length), ...runs.filter(({ tokens }) => !tokens.length)];
+  return [one.key, other.key];
 }
 
 /** @param {Store} store @param {State} state @param {Parts} parts */
@@ -108,6 +110,8 @@ function show(store, state, parts) {
   options(store, parts.left, runs, leftKey);
   options(store, parts.right, runs, rightKey);
   const [a, b] = [store.runs.get(leftKey), store.runs.get(rightKey)];
+  const failed = [a, b].find((run) => run && !run.head && run.end);
+  if (failed) return parts.body.replaceChildren(h("p.v-empty", { text: `${nameOf(store, failed)} did not run.` }));
   if (!a?.head || !b?.head) return parts.body.replaceChildren(h("p.v-empty", { text: "Waiting for both lanes." }));
   if (a === b) return parts.body.replaceChildren(h("p.v-empty", { text: "Choose two different lanes." }));
   if (JSON.stringify(a.head.prompt_ids) !== JSON.stringify(b.head.prompt_ids))

@@ -50,6 +50,20 @@ def test_the_cause_of_a_difference_is_told_as_soon_as_it_is_known(page: Any, bas
     assert problems == []
 
 
+def test_a_lane_that_failed_is_no_lane_to_wait_for(page: Any, base: str) -> None:
+    problems = open_views(page, base, traces(("plain", "chain")))
+    told = page.locator("[data-view=divergence]")
+    page.evaluate("""async () => {
+      const { lanes: [plain, chain], compared } = await (await fetch('traces.json')).json();
+      const end = { kind: 'end', reason: 'error', prefill_ms: 0, total_ms: 0, text: '', message: 'It has no head.' };
+      store.load([plain, { ...chain, key: 'broken', events: [end] }, chain], { compared });
+    }""")
+    expect(told).to_contain_text("tokens of both lanes are the same")
+    told.get_by_label("Second lane").select_option("broken")
+    expect(told).to_contain_text("did not run")
+    assert problems == []
+
+
 SAVED = """async (name) => {
   const svg = await (await view(name).exportFigure('svg')).text();
   const drawn = new DOMParser().parseFromString(svg, 'image/svg+xml').querySelectorAll('text');
