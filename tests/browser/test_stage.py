@@ -415,6 +415,20 @@ def test_nothing_overprints_and_the_page_does_not_scroll_sideways(visit: Any, qu
             pytest.fail(f"at {width} pixels: {found}")
 
 
+def test_a_name_beside_a_long_badge_stands_in_two_lines(visit: Any) -> None:
+    page = visit("?trace=all_methods")
+    head = '.score .head[data-band="sam_recycle"]'
+    page.evaluate("""() => {
+      const { store } = draftscope;
+      store.runs.get("sam_recycle").sums.drafted.fill(0);
+      store.setOption("sort", "name");
+    }""")
+    expect(page.locator(f"{head} .kind")).to_have_text("drafted nothing")
+    ends = f"[...document.querySelectorAll('{head} :is(.title, .kind)')].map((e) => e.getBoundingClientRect())"
+    assert page.evaluate(f"(([title, kind]) => title.right <= kind.left + 1)({ends})")
+    assert page.evaluate(f"(e => e.scrollWidth <= e.clientWidth)(document.querySelector('{head} .title'))")
+
+
 def test_names_of_tracks_are_whole_on_a_phone(visit: Any) -> None:
     page = visit("?trace=easd_helps&v=score", 390, 844)
     heads = ".score .head.narrow .labels span:not(.none)"

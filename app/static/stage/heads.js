@@ -19,7 +19,8 @@ import { agreement } from "./bands.js";
 
 const TALL = 26; // pixels of a track whose name has room for two lines
 const SHORT = 40; // letters of an answer that has room in two lines
-const LONG = 20; // letters of a name that stands in two lines of a folded band
+const LONG = 20; // letters of a name that stands in two lines of a folded band,
+const BESIDE = 15; // and beside more than a guarantee of one word
 
 /** @typedef {{calls: number, called: string, tau: number|null, accepted: number|null, of: string,
  *   perSecond: number|null, ratio: number|null, guarantee: string, parts: number|null, agrees: number|null,
@@ -89,7 +90,6 @@ export function updateHead(
   item.element.style.width = narrow ? `${room}px` : `${width}px`;
   item.element.setAttribute("aria-label", spoken(name, figures));
   item.title.textContent = name;
-  item.title.classList.toggle("long", name.length > LONG);
   item.title.title = `${name}: what this method does`;
   item.arrow.textContent = place.folded ? "▸" : "▾";
   item.arrow.setAttribute("aria-expanded", String(!place.folded));
@@ -100,6 +100,7 @@ export function updateHead(
   const [n, ...what] = called.replace("target ", "").split(" ");
   const cut = failed === CUT.stopped && !folded ? `${guarantee}, ${failed}` : failed;
   const said = cut || (folded && silent ? "drafted nothing" : guarantee);
+  item.title.classList.toggle("long", name.length > (said.includes(" ") ? BESIDE : LONG));
   item.kind.textContent = said;
   item.kind.classList.toggle("loud", failed === CUT.error || Boolean(folded && silent && !failed));
   item.lines.replaceChildren(
