@@ -409,6 +409,12 @@ def test_drawers_and_words(visit):
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Share").click()
     expect(page.get_by_label("Link")).to_have_value(re.compile("^http"))
+    room = page.get_by_role("button", name="Copy").evaluate("""(button) => {
+      const words = document.createRange();
+      words.selectNodeContents(button);
+      return button.getBoundingClientRect().right - words.getBoundingClientRect().right;
+    }""")
+    assert room > 9  # beside a long field, too
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Blanks").click()
     expect(page.locator('[data-lane="chain"] .flow')).to_contain_text("·")
