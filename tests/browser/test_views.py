@@ -61,6 +61,8 @@ def test_a_lane_that_failed_is_no_lane_to_wait_for(page: Any, base: str) -> None
     expect(told).to_contain_text("tokens of both lanes are the same")
     told.get_by_label("Second lane").select_option("broken")
     expect(told).to_contain_text("did not run")
+    name = page.evaluate("store.runs.get('broken').card.title")
+    expect(page.locator(".score .missing")).to_contain_text(f"Did not run, so without a band: {name}")
     assert problems == []
 
 

@@ -2,14 +2,14 @@
 // The score: one band a method on one axis of positions. What it shows is in scorecontent.js, what it draws in
 // scorepaint.js, its pointer and keys in scoreinput.js.
 
-import { h, ink } from "../dom.js";
+import { h, ink, tell } from "../dom.js";
 import { download, figureBlob, offer } from "../figure.js";
 import { inPlace } from "../run/canvas.js";
 import { autoWidth, keepAnchor, stepWidth } from "./axis.js";
 import { numbersIn } from "./numbertracks.js";
 import { peakTable } from "./peaktable.js";
 import { positionTable } from "./positiontable.js";
-import { answered, contentOf, EMPTY, lookOf, tracksOf } from "./scorecontent.js";
+import { answered, contentOf, EMPTY, lookOf, missingWords, tracksOf } from "./scorecontent.js";
 import { scoreHeads } from "./scoreheads.js";
 import { listen } from "./scoreinput.js";
 import { scoreLegend } from "./scorelegend.js";
@@ -46,6 +46,7 @@ export function mount(element, store, lab) {
   const spacer = h("div.spacer", {}, heads.corner, ruler.element, heads.heads, tiles.element, marks.element, over);
   const scroll = h("div.scroller", {}, spacer);
   const empty = h("p.v-empty", { text: "One band a method appears here once a run has tokens." });
+  const missing = h("p.missing");
   const sheet = h("div.sheet");
   const table = positionTable(store, () => content.order);
   const peaks = peakTable(store, () => content.order);
@@ -92,7 +93,7 @@ export function mount(element, store, lab) {
   });
   element.classList.add("v-view", "score");
   const legend = scoreLegend();
-  element.replaceChildren(tools.element, legend.element, peaks.element, scroll, sheet, empty, table.element);
+  element.replaceChildren(tools.element, legend.element, peaks.element, scroll, sheet, empty, missing, table.element);
 
   /** What is shown has changed: runs, their order, their places. */
   function draw() {
@@ -103,6 +104,7 @@ export function mount(element, store, lab) {
     tools.update(store, tracksOf(store));
     const none = content.count === 0;
     empty.hidden = !none;
+    tell(missing, missingWords(store));
     scroll.hidden = table.element.hidden = legend.element.hidden = none;
     if (none) return;
     if (state.room) legend.draw(content, state.narrow);

@@ -72,6 +72,12 @@ export function contentOf(store, folded, head) {
   return { reference, order, lanes, places, height, count, tops: new Map(ids.map((id) => [id, topOf(id, runs)])) };
 }
 
+/** Which lanes have no band, since they did not run; empty where all have one. @param {Store} store */
+export function missingWords(store) {
+  const names = [...store.runs.values()].filter(({ head, end }) => !head && end).map((run) => nameOf(store, run));
+  return names.length ? `Did not run, so without a band: ${names.join(", ")}. Text tells why.` : "";
+}
+
 /** @param {Store} store @param {Run} run @param {Run | null} reference @returns {Lane} */
 function laneOf(store, run, reference) {
   const whatif = store.options.whatif?.run === run.key ? store.options.whatif : null;
