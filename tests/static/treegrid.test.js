@@ -2,8 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { addEvent, makeRun } from "../../app/static/run.js";
 import { whyNone } from "../../app/static/stage/treegrid.js";
 import { recordedRun } from "./recorded.js";
+import { card, round, trace } from "./runs.js";
 
 test("who wrote where nothing was drafted", () => {
   const said = (name) => {
@@ -13,4 +15,17 @@ test("who wrote where nothing was drafted", () => {
   assert.match(said("first_look-0-ar"), /^Plain decoding: the target makes each token/);
   assert.match(said("all_methods-*-draft_alone"), /^The draft model writes alone/);
   assert.equal(said("first_look-1-sd"), "", "a tree is there");
+});
+
+test("a lane that failed ended at no position, and a drafter without a draft is no plain decoding", () => {
+  const made = (events) => {
+    const run = makeRun("sd", card("sd"));
+    for (const event of events) addEvent(run, event);
+    return run;
+  };
+  const { events } = trace("sd", [round({ drafted: 0 }), round({ drafted: 0 })]);
+  assert.equal(whyNone(made(events.slice(-1)), null), "Did not run. Text tells why.");
+  const silent = made(events);
+  assert.match(whyNone(silent, silent.rounds[0]), /^No draft in this round: the drafter found nothing/);
+  assert.match(whyNone(silent, null), /^The text ended at position 1/);
 });

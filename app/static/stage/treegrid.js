@@ -42,14 +42,14 @@ const ROWS = 12; // rows of a small tree before its least probable branches fold
  * @param {Run} run @param {Round | null} round */
 export function whyNone(run, round) {
   if (inPlace(run)) return "Written in place, all places at once: no drafts. Text and Score show its iterations.";
+  if (!round && run.end && !run.tokens.length) return "Did not run. Text tells why.";
   if (!round) return run.end ? `The text ended at position ${run.tokens.length - 1}.` : "Not decoded yet.";
   if (round.nodes?.length) return "";
   if (round.drafted)
     return `${count(round.drafted, "draft token")} made; this trace was recorded lightly, without drafts.`;
   if (run.tokens.length && run.tokens.every((token) => signOf(token) === "alone"))
     return "The draft model writes alone: its tokens are the text, and no target checks them.";
-  if (run.rounds.every((one) => !one.drafted))
-    return "Plain decoding: the target makes each token alone, without a draft.";
+  if (run.head?.drafter === "none") return "Plain decoding: the target makes each token alone, without a draft.";
   return "No draft in this round: the drafter found nothing to propose, so the target made its one token alone.";
 }
 
