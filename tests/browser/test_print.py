@@ -162,3 +162,10 @@ def test_every_promise_has_its_frame(visit_cases: Any) -> None:
     assert page.locator(".lane .badge").count() == 4
     framed = "() => [...document.querySelectorAll('.lane .badge')].every((one) => getComputedStyle(one).borderColor !== '{}')"
     page.wait_for_function(framed.format("rgba(0, 0, 0, 0)"))  # colours change gradually
+
+
+def test_a_lesson_beside_the_stage_is_not_parted_from_its_head(visit_cases: Any) -> None:
+    page = visit_cases("?beside=target_call~1&trace=first_look")
+    page.locator(".beside .task").wait_for()
+    printed(page)
+    assert page.locator(".beside").evaluate("(one) => getComputedStyle(one).breakInside") == "avoid"
