@@ -376,6 +376,7 @@ def test_shares_have_one_axis_and_name_their_denominators(visit: Any) -> None:
     surest.click()
     expect(cell.locator("[aria-pressed=true]")).to_have_count(1)
     wait(page, "s.filters.get('probability').spec.low === 0.9")
+    expect(page.locator(".shares > .v-caption")).to_contain_text("these figures count all rounds")
     expect(page.locator(".v-forecast")).to_have_count(0)
 
     page = visit("?trace=left_to_device&v=shares")
