@@ -141,7 +141,7 @@ export function readConfig(query, cards, models = []) {
   const prompt = query.get("prompt");
   if (prompt === null || !query.has("m")) return null;
   /** @param {keyof typeof NUMBERS} key */
-  const number = (key) => Number(query.get(key) ?? NUMBERS[key][1]);
+  const number = (key) => /** @type {number} */ (numeral(query.get(key) ?? String(NUMBERS[key][1])));
   return {
     ...problemOf({ task: query.get("task"), answer: query.get("answer") }),
     preset: query.get("preset") ?? "",
@@ -156,6 +156,9 @@ export function readConfig(query, cards, models = []) {
     chat: query.has("chat"),
   };
 }
+
+/** A number; what is none stays as it was written, so that its refusal says it. @param {string} text */
+const numeral = (text) => (Number.isNaN(Number(text)) ? text : Number(text));
 
 /** "name(knob:value,...)" @param {string} text @param {readonly PageCard[]} cards */
 function laneOf(text, cards) {
@@ -192,5 +195,5 @@ function typed(card, name, text) {
   const knob = card?.knobs.find((item) => item.name === name);
   if (knob?.kind === "switch") return text === "true";
   if (knob?.auto && text === "auto") return text;
-  return knob?.kind === "number" || (!knob && text !== "" && !Number.isNaN(Number(text))) ? Number(text) : text;
+  return knob?.kind === "number" || (!knob && text !== "") ? numeral(text) : text;
 }

@@ -209,6 +209,8 @@ class Trace:
             except ValueError as error:
                 if number == len(lines) > 1:  # no newline after it: cut while it was written
                     break
+                if isinstance(error, UnicodeDecodeError):
+                    raise TraceError(f"Line {number} is no text in UTF-8, so this is no trace.") from None
                 raise TraceError(f"Line {number} is not JSON: {str(error)[:120]}.") from None
             except RecursionError:
                 raise TraceError(f"Line {number} is nested too deeply.") from None

@@ -71,6 +71,17 @@ test("a switch is a switch and the text of a number a number", () => {
   assert.deepEqual(readConfig(query, CARDS).lanes[0].knobs, { hold: false, gamma: 4, words: "12", other: 5 });
 });
 
+test("what is no number stays as it was written, so that its refusal says it", () => {
+  const query = new URLSearchParams([
+    ["prompt", "x"],
+    ["m", "chain(gamma:four)"],
+    ["t", "0,7"],
+  ]);
+  const config = readConfig(query, CARDS);
+  assert.deepEqual([config.temperature, config.lanes[0].knobs], ["0,7", { gamma: "four" }]);
+  assert.ok(writeConfig(config).some(([name, value]) => name === "t" && value === "0,7"));
+});
+
 test("an address without prompt or methods asks for nothing", () => {
   assert.equal(readConfig(new URLSearchParams("prompt=x"), CARDS), null);
   assert.equal(readConfig(new URLSearchParams("m=chain"), CARDS), null);
