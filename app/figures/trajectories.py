@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from app.figures.theme import figure, look, whiskers
 
 TOKENS = "tokens a target call"
-FEW = 10  # marks that stand upright side by side on a phone
+FEW = 10  # upright marks that have room on a phone
 
 
 def one_problem(methods: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> go.Figure:
