@@ -34,8 +34,11 @@ def test_the_first_k_stay() -> None:
 
 
 def test_a_relaxed_draft_token_carries_both_reasons() -> None:
-    check = rule(accept_k=3).decide(RoundView(chain([2]), torch.stack([ROW, ROW]), Sampling(), [0.5], 0.0)).checks[0]
+    view = RoundView(chain([2]), torch.stack([ROW, ROW]), Sampling(), [0.5], 0.0)
+    check = rule(accept_k=3).decide(view).checks[0]
     assert check.reason["id"] == "topk_relaxed" and check.reason["rank"] == 3 and check.reason["choice"] == 1
+    check = rule(accept_k=2).decide(view).checks[0]
+    assert (check.state, check.reason["id"], check.reason["rank"]) == ("rejected", "greedy_mismatch", 3)
 
 
 def test_when_sampled_only_refusals_are_asked() -> None:
