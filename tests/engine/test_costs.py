@@ -374,6 +374,20 @@ def test_a_tree_learns_how_far_the_head_is_to_be_trusted() -> None:
     assert choice.trust()[1] == pytest.approx(choice.trust()[0])  # and what the others would do nobody learns
 
 
+def test_what_was_not_there_teaches_a_tree_nothing() -> None:
+    """A chain says nothing of branches, and a round that accepts nothing nothing of where drafts go on."""
+    choice = TreeChoice(CURVE)
+    branches = choice._branches.value(), choice._branches.tests
+    choice.start(forks=False)
+    choice.observe([[0], [1], []], [SAID[0], SAID[2]], [CHANCES[0], CHANCES[2]], [0, 1], 3, deeper=False)
+    assert (choice._branches.value(), choice._branches.tests) == branches
+    going = choice._goes_on.value(), choice._goes_on.tests
+    choice.start(forks=True)
+    choice.observe(BUSH, SAID, CHANCES, [], 1, deeper=True)
+    assert (choice._goes_on.value(), choice._goes_on.tests) == going
+    assert choice._branches.tests > branches[1]
+
+
 def drafts(choice: TreeChoice, chances: list[float], n: int) -> list[bool]:
     """Whether each of so many rounds was a tree, of nodes with such chances; the spine always holds."""
     forked = list[bool]()

@@ -43,6 +43,15 @@ def test_both_conditions_are_needed() -> None:
     check_conditions()
 
 
+def test_a_reason_tells_the_target_s_choice_where_the_token_stands() -> None:
+    """Not the one behind it: the choices after the root, the first and the second token are 1, 3 and 0."""
+    rows = torch.stack([ROW, ROW.roll(2), ROW.roll(4)])
+    checks = (
+        rule(top_beta=5, tau_base=1000.0).decide(RoundView(chain([3, 2]), rows, Sampling(), [0.5, 0.5], 0.0)).checks
+    )
+    assert [checks[node].reason["choice"] for node in (0, 1)] == [1, 3]
+
+
 def test_the_limits_are_greedy_and_the_drafter() -> None:
     """beta = 1 or tau = 0 keeps the first choice only; beta = V and a wide tau keep everything."""
     assert accepted(rule(top_beta=1, tau_base=1000.0)) == {1}

@@ -35,6 +35,7 @@ def check_longest() -> None:
     verdict = rule().decide(view())
     assert verdict.path == [0, 2]  # 0.7 x 0.9 against 0.2 x 0.33: both are two long
     assert verdict.origin == "bonus" and verdict.emit == 0
+    assert {node: check.state for node, check in verdict.checks.items()} == {0: "accepted", 2: "accepted"}
 
 
 def test_the_longest_plausible_path_wins_and_ties_go_to_the_likelier() -> None:
