@@ -18,7 +18,7 @@ from app.service import Service
 from app.state import Limits
 from app.turns import LabLike
 from engine.analysis import explain
-from engine.errors import ConfigError, LabError
+from engine.errors import ConfigError
 from engine.files.presets import list_presets
 from engine.methods import CARDS
 from engine.rules import THRESHOLDS
@@ -30,17 +30,17 @@ why = partial(explain.why, thresholds=THRESHOLDS)  # sentences name comparisons 
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
-    """Read the flags, build the service, serve."""
-    flags = parser(prog)
-    args = flags.parse_args(argv)
+    """Read the flags, build the service, serve.
+
+    Raises:
+        LabError: see `assemble`.
+    """
+    args = parser(prog).parse_args(argv)
     if args.public:
         permission.deny_by_default()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("app").setLevel(logging.INFO)
-    try:
-        service, preset_catalogue = assemble(args)
-    except LabError as error:
-        flags.exit(2, f"error: {error}\n")
+    service, preset_catalogue = assemble(args)
     ending.on_signals()
     try:
         demo = launch(service, preset_catalogue, why, host=args.host, port=args.port, prevent_thread_lock=True)

@@ -11,12 +11,12 @@ from app.guard import ORIGINS
 from engine import __version__
 from engine.config import LAB_OPTIONS
 from engine.errors import ConfigError
-from engine.kinds import THREADS
+from engine.kinds import THREADS, option
 from engine.model.devices import dtype_on, homes
 from engine.parser import Parser
 from engine.tasks.permission import SWITCH
 
-PORTS = 65535
+PORT = option(int, lambda n: 0 <= n <= 65535, "an integer from 0 to 65535")
 MOST = 10**9  # of any limit
 ABOUT = "Start the page. Flags win over environment variables (in brackets), which win over defaults."
 BESIDES = f"""Variables without a flag: {ORIGINS}, origins of other pages that may ask this server, with spaces between
@@ -36,7 +36,7 @@ def parser(prog: str = "python -m app") -> Parser:
         flags.add_argument(f"--{name}", default=os.environ.get(variable) or default, help=f"{help} [{usual}]", **more)
 
     add("host", "address to listen on (127.0.0.1 if not given)", None, "GRADIO_SERVER_NAME")
-    add("port", "port", "7860", "GRADIO_SERVER_PORT", type=port)
+    add("port", "port", "7860", "GRADIO_SERVER_PORT", type=PORT)
     add("preset", "case to open with")
     add("target", "a target model: Hugging Face id or folder", None, type=fits(model))
     add("draft", "its draft model", None, type=fits(model))
@@ -111,17 +111,6 @@ def model(text: str) -> None:
     """
     if text.startswith(LIKE_FOLDERS) and not Path(text).is_dir():
         raise ConfigError(f"there is no folder {text!r}")
-
-
-def port(text: str) -> int:
-    """A port: an integer from 0, which leaves the choice.
-
-    Raises:
-        ArgumentTypeError: something else.
-    """
-    if not (text.isdecimal() and int(text) <= PORTS):
-        raise argparse.ArgumentTypeError(f"it must be an integer from 0 to {PORTS}, not {text!r}")
-    return int(text)
 
 
 def whole(text: str) -> int:

@@ -32,8 +32,8 @@ const titleOf = (figure) => layoutOf(figure).title?.text ?? "Figure";
 
 /** @type {Promise<Plotly> | null} */
 let library = null;
-/** The library once it is here. @type {Plotly | null} */
-let here = null;
+/** The library once it is here. */
+const here = () => /** @type {typeof window & {Plotly?: Plotly}} */ (window).Plotly;
 /** Figures on show and what they were made from. @type {Map<HTMLElement, Figure>} */
 const shown = new Map();
 
@@ -52,10 +52,7 @@ function plotly() {
   library ??= new Promise((done, failed) => {
     const script = document.createElement("script");
     script.src = address(document.baseURI);
-    script.onload = () => {
-      here = /** @type {typeof window & {Plotly: Plotly}} */ (window).Plotly;
-      done(here);
-    };
+    script.onload = () => done(/** @type {Plotly} */ (here()));
     script.onerror = () => {
       library = null;
       failed(new Error("The library of the figures could not be loaded."));
@@ -187,8 +184,9 @@ function repaint() {
 if (typeof document !== "undefined") {
   new MutationObserver(repaint).observe(document.body, { attributeFilter: ["class"] });
   addEventListener("beforeprint", () => {
-    if (!here) return;
+    const Plotly = here();
+    if (!Plotly) return;
     for (const [spot, figure] of shown) // Firefox has printed before an observer is called
-      if (spot.isConnected && drawing.has(spot)) draw(here, spot, figure);
+      if (spot.isConnected && drawing.has(spot)) draw(Plotly, spot, figure);
   });
 }

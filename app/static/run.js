@@ -105,6 +105,9 @@ export const CUT = { stopped: "stopped", error: "failed" };
 /** Whether a run came to an end of its own: of its text, or at a limit. @param {Pick<Run, "end">} run */
 export const endedWhole = ({ end }) => end !== null && !(end.reason in CUT);
 
+/** Whether a lane ended before it began: it cannot run, or was stopped first. @param {Pick<Run, "head" | "end">} run */
+export const neverRan = ({ head, end }) => !head && end !== null;
+
 /** How many tokens at the beginning of a run's text were forced: they are the end of its prompt.
  * @param {Pick<Run, "head">} run */
 export const forcedOf = ({ head }) => {

@@ -25,6 +25,7 @@ test("a lane that failed ended at no position, and a drafter without a draft is 
   };
   const { events } = trace("sd", [round({ drafted: 0 }), round({ drafted: 0 })]);
   assert.equal(whyNone(made(events.slice(-1)), null), "Did not run. Text tells why.");
+  assert.equal(whyNone(made([events[0], events.at(-1)]), null), "It ended before its first token.");
   const silent = made(events);
   assert.match(whyNone(silent, silent.rounds[0]), /^No draft in this round: the drafter found nothing/);
   assert.match(whyNone(silent, null), /^The text ended at position 1/);

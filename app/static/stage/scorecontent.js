@@ -3,7 +3,7 @@
 
 import { nameOf, samples, visibleColumns } from "../columns.js";
 import { fmt } from "../draw.js";
-import { forcedOf } from "../run.js";
+import { forcedOf, neverRan } from "../run.js";
 import { linesOf } from "../thresholds.js";
 import { bandOf, partsAt, referenceOf, sorted } from "./bands.js";
 import { figuresOf } from "./heads.js";
@@ -74,7 +74,7 @@ export function contentOf(store, folded, head) {
 
 /** Which lanes have no band, since they did not run; empty where all have one. @param {Store} store */
 export function missingWords(store) {
-  const names = [...store.runs.values()].filter(({ head, end }) => !head && end).map((run) => nameOf(store, run));
+  const names = [...store.runs.values()].filter(neverRan).map((run) => nameOf(store, run));
   return names.length ? `Did not run, so without a band: ${names.join(", ")}. Text tells why.` : "";
 }
 

@@ -9,7 +9,7 @@ import { offer } from "../figure.js";
 import { pictureOf } from "../picture.js";
 import { inPlace } from "../run/canvas.js";
 import { SAYS } from "../run/phases.js";
-import { across } from "../run.js";
+import { across, neverRan } from "../run.js";
 import { buildTree } from "../treefigure.js";
 import { TOKENS } from "../typing.js";
 import { partsAt, referenceOf } from "./bands.js";
@@ -42,7 +42,8 @@ const ROWS = 12; // rows of a small tree before its least probable branches fold
  * @param {Run} run @param {Round | null} round */
 export function whyNone(run, round) {
   if (inPlace(run)) return "Written in place, all places at once: no drafts. Text and Score show its iterations.";
-  if (!round && run.end && !run.tokens.length) return "Did not run. Text tells why.";
+  if (neverRan(run)) return "Did not run. Text tells why.";
+  if (!round && run.end && !run.tokens.length) return "It ended before its first token.";
   if (!round) return run.end ? `The text ended at position ${run.tokens.length - 1}.` : "Not decoded yet.";
   if (round.nodes?.length) return "";
   if (round.drafted)
