@@ -17,7 +17,7 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
-from engine.analysis.grouping import by_prompt, pair_names, task_of
+from engine.analysis.grouping import by_cluster, pair_names, task_of
 from engine.analysis.intervals import Interval, as_json, ratio_interval
 from engine.config import AUTO
 from engine.costs import Curve
@@ -186,7 +186,7 @@ def curve_of(rounds: Iterable[Round]) -> Curve:
 
 def _measured(pairs: Sequence[tuple[Trace, Trace]]) -> Option:
     head = pairs[0][0].head
-    each = by_prompt([trace for trace, _ in pairs], [(*_spent(trace), *_spent(base)) for trace, base in pairs])
+    each = by_cluster([trace for trace, _ in pairs], [(*_spent(trace), *_spent(base)) for trace, base in pairs])
     steps = [step for trace, _ in pairs for step in _steps(trace)]
     levels = max((event.levels for trace, _ in pairs for event in trace.rounds), default=0)
     once = outcome.once(event for trace, _ in pairs for event in trace.rounds)
@@ -217,7 +217,7 @@ def _computed(
         steps += found
         each.append((float(len(trace.tokens)), sum(ms(drafted) for drafted, _, _ in found), *_spent(base)))
     knobs = {**head.knobs, "gamma": length}
-    asked = by_prompt([trace for trace, _ in pairs], each)
+    asked = by_cluster([trace for trace, _ in pairs], each)
     return Option(head.method, head.title, knobs, tuple(asked), _tau(steps), tuple(steps), length, probed)
 
 

@@ -90,6 +90,13 @@ def question(trace: Trace) -> tuple[Any, ...]:
     return (task_of(trace), head.prompt, head.sampling.get("temperature"), head.max_new_tokens)
 
 
+def cluster(trace: Trace) -> tuple[Any, ...]:
+    """What is drawn again as a whole for an interval: all runs on a prompt, and on all turns of one conversation."""
+    told = trace.head.extras.get("conversation")
+    task, _, *decoding = asked = question(trace)
+    return (task, "conversation", told, *decoding) if told else asked
+
+
 def added(names: Iterable[Hashable], each: Iterable[T], add: Callable[[T, T], T] = operator.add) -> list[T]:
     """What has one name added up, in the order of the first of each."""
     found: dict[Hashable, T] = {}
@@ -98,9 +105,14 @@ def added(names: Iterable[Hashable], each: Iterable[T], add: Callable[[T, T], T]
     return list(found.values())
 
 
-def by_prompt(runs: Sequence[Trace], rows: Sequence[tuple[float, ...]]) -> list[Any]:
-    """Rows of numbers, a run each, added up over the runs of a prompt: a row a prompt."""
-    return added(map(question, runs), rows, lambda a, b: tuple(map(sum, zip(a, b, strict=True))))
+def summed(names: Iterable[Hashable], rows: Iterable[Sequence[float]]) -> list[tuple[float, ...]]:
+    """Rows of numbers, those of one name added up column by column."""
+    return added(names, map(tuple, rows), lambda a, b: tuple(map(sum, zip(a, b, strict=True))))
+
+
+def by_cluster(runs: Sequence[Trace], rows: Sequence[tuple[float, ...]]) -> list[Any]:
+    """Rows of numbers, a run each, added up over the runs of a cluster (`cluster`): a row each."""
+    return summed(map(cluster, runs), rows)
 
 
 def counted(names: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

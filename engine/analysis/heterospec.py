@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from engine.analysis.grouping import question
+from engine.analysis.grouping import cluster
 from engine.analysis.intervals import Interval, clustered_share
 from engine.analysis.tables import Traces, as_list
 from engine.trace.events import Round
@@ -65,7 +65,7 @@ def tcr_intervals(traces: Traces, quantiles: Sequence[float] = QUANTILES) -> lis
     """The shares of `tcr_quantiles` with 95 % intervals over prompts, whose rounds are no independent ones."""
     found: dict[tuple[Any, ...], list[tuple[int, int, int]]] = {}
     for trace in as_list(traces):
-        found.setdefault(question(trace), []).extend(_ranked(trace))
+        found.setdefault(cluster(trace), []).extend(_ranked(trace))
     return [
         clustered_share((sum(tcr <= q * (n + 1) for tcr, n, _ in own), len(own)) for own in found.values())
         for q in quantiles

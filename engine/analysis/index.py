@@ -43,6 +43,7 @@ TEXTS = (
     "key",
     "prompt",
     "asked",
+    "conversation",
     "device",
     "dtype",
     "target",
@@ -56,6 +57,8 @@ SCHEMA = pa.schema(
 )
 PAIR = ["task", "asked", "temperature", "limit", "repeat", "again"]  # what two runs on one prompt share
 ASKED = PAIR[:4]  # and what makes them runs of one prompt
+CLUSTER = ["task", "cluster", "temperature", "limit"]  # and of one prompt or conversation
+OLDER = {"conversation"}  # what indexes of before lack
 PLACE = ["device", "dtype"]  # and what two must share whose times are compared
 SHOWN = 20  # runs told by name at either end of a method
 PROMPT = 120  # characters kept of a prompt; `asked` is a fingerprint of the whole
@@ -75,6 +78,7 @@ def entry(trace: Trace, file: str, label: str = "") -> dict[str, Any]:
         "key": str(head.extras.get("key") or ""),
         "prompt": head.prompt[:PROMPT],
         "asked": hashlib.blake2b(head.prompt.encode(), digest_size=8).hexdigest(),
+        "conversation": str(head.extras.get("conversation") or ""),
         "device": head.device,
         "dtype": head.dtype,
         "target": str(head.models.get("target", {}).get("id", "")),
@@ -178,7 +182,7 @@ def read_all(files: Iterable[tuple[str, bytes]]) -> pd.DataFrame:
             table, size = _table(data, name, runs, room)
         except (OSError, ValueError, pa.ArrowException) as error:
             raise TraceError(f"{name} is no Parquet file that can be read: {str(error)[:120]}") from None
-        frames.append(_checked(table.to_pandas(ignore_metadata=True), name))
+        frames.append(_checked(table.to_pandas(ignore_metadata=True).reindex(columns=SCHEMA.names), name))
         runs, room = runs - table.num_rows, room - size
     whole = pd.concat(frames, ignore_index=True)
     for column, most in MOST_KINDS.items():
@@ -190,25 +194,26 @@ def read_all(files: Iterable[tuple[str, bytes]]) -> pd.DataFrame:
 def _table(data: bytes, name: str, runs: int, room: int) -> tuple[pa.Table, int]:
     """The columns of an index, and their bytes. It packs well, so it is unpacked bit by bit, each text once."""
     kinds = {field.name: field.type for field in parquet.ParquetFile(io.BytesIO(data)).schema_arrow}
-    for column in SCHEMA.names:
+    columns = [column for column in SCHEMA.names if column in kinds or column not in OLDER]
+    for column in columns:
         if column not in kinds:
             raise TraceError(f"{name} is no index of runs: it has no column {column!r}.")
         if column in TEXTS and not _is_text(kinds[column]):
             raise TraceError(f"{name}: {column} must hold texts.")
         if column not in TEXTS and not (pa.types.is_integer(kinds[column]) or pa.types.is_floating(kinds[column])):
             raise TraceError(f"{name}: {column} must hold numbers >= 0.")
-    file = parquet.ParquetFile(io.BytesIO(data), read_dictionary=list(TEXTS))
+    file = parquet.ParquetFile(io.BytesIO(data), read_dictionary=[column for column in TEXTS if column in columns])
     groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
     if sum(group.num_rows for group in groups) > runs:
         raise TraceError(f"{name}: more than {MOST_RUNS:,} runs, which is the limit.")
     if max((group.total_byte_size for group in groups), default=0) > room:
         raise _too_large(name)
-    batches, size = [file.schema_arrow.empty_table().select(SCHEMA.names)], 0
-    for batch in file.iter_batches(GROUP, columns=SCHEMA.names):
+    batches, size = [file.schema_arrow.empty_table().select(columns)], 0
+    for batch in file.iter_batches(GROUP, columns=columns):
         size += sum(map(_unpacked, batch.columns))
         if size > room:
             raise _too_large(name)
-        batches.append(pa.Table.from_batches([batch]).select(SCHEMA.names))
+        batches.append(pa.Table.from_batches([batch]).select(columns))
     return pa.concat_tables(batches), size
 
 
@@ -243,7 +248,7 @@ def pool(frame: pd.DataFrame) -> dict[str, Any]:
     """The runs of an index as `engine.analysis.pool.pool` gives those of traces, without what needs their rounds.
 
     `runs` names, for each method, those with the fewest and the most tokens a target call. Intervals are 95 %, of
-    quotients of sums over prompts (linearised; there are many), the runs of a prompt taken together.
+    quotients of sums over prompts (linearised; there are many), the runs of a prompt or a conversation taken together.
 
     Raises:
         TraceError: no run. ConfigError: runs of different targets.
@@ -252,7 +257,8 @@ def pool(frame: pd.DataFrame) -> dict[str, Any]:
         raise TraceError("The index names no run.")
     targets = frame["target"].value_counts()
     one_target({str(target): int(n) for target, n in targets.items()})
-    frame = frame.assign(again=frame.groupby(["label", *PAIR[:-1], *PLACE], sort=False).cumcount())
+    cluster = frame["conversation"].where(frame["conversation"] != "", frame["asked"])
+    frame = frame.assign(cluster=cluster, again=frame.groupby(["label", *PAIR[:-1], *PLACE], sort=False).cumcount())
     tasks = list(dict.fromkeys(frame["task"]))
     sections = [_section(task, frame[frame["task"] == task]) for task in tasks]
     if len(tasks) > 1:
@@ -276,7 +282,7 @@ def _section(task: str, frame: pd.DataFrame) -> dict[str, Any]:
     prompts = frame.groupby("label", sort=False)[PAIR].apply(lambda own: len(own.drop_duplicates()))
     return {
         "task": task,
-        "prompts": len(frame[PAIR].drop_duplicates()),
+        "prompts": len(frame[ASKED].drop_duplicates()),
         "even": bool(prompts.nunique() == 1),
         "methods": [_method(str(label), own, plain) for label, own in frame.groupby("label", sort=False)],
         "figures": {},
@@ -323,15 +329,15 @@ def _speedup(own: pd.DataFrame, plain: pd.DataFrame) -> dict[str, Any] | None:
         return None
     shared = [*PAIR, *PLACE]
     base = plain.assign(ms=plain["draft_ms"] + plain["verify_ms"] + plain["other_ms"])[[*shared, "tokens", "ms"]]
-    both = own[[*shared, "tokens", "ms"]].merge(base, on=shared, suffixes=("", "_plain"))
+    both = own[[*shared, "cluster", "tokens", "ms"]].merge(base, on=shared, suffixes=("", "_plain"))
     if len(both) < len(own):
         return None
     return _quotient(both, both["tokens"], both["ms"], both["tokens_plain"], both["ms_plain"])
 
 
 def _quotient(own: pd.DataFrame, *columns: "pd.Series[Any]") -> dict[str, Any] | None:
-    """Of columns of runs: those of one prompt are added up, since they are no independent ones."""
-    keys = [own[name] for name in ASKED]
+    """Of columns of runs: those of one cluster are added up, since they are no independent ones."""
+    keys = [own[name] for name in CLUSTER]
     prompts = (column.groupby(keys, sort=False).sum() for column in columns)
     return as_json(quotient_interval(*(column.to_numpy(dtype=np.float64) for column in prompts)))
 

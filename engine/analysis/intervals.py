@@ -1,6 +1,7 @@
 """Means and shares with their 95 % intervals; medians with their range. Pure and seeded.
 
-Draft tokens and rounds of one prompt resemble each other, so what is counted over many prompts has a row a prompt here:
+Draft tokens and rounds of one prompt resemble each other, so what is counted over many prompts has a row a prompt here
+(a conversation, all its turns together, counts as one):
 `ratio_interval` draws prompts again, `clustered_share` is Wilson's score with as many trials as the tokens are worth,
 `clustered_mean` has the ratio's own standard error.
 """
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # scipy.stats has the same under better names and takes a second to import
 
-from engine.analysis.grouping import added
+from engine.analysis.grouping import added, summed
 from engine.trace.sums import Sums
 
 RESAMPLES = 2_000  # of a bootstrap
@@ -65,12 +66,23 @@ def mean_interval(
     if n == 1:
         return Interval(mean, None, None, n)
     if kind == "bootstrap":
-        generator = np.random.default_rng(seed)
-        means = np.array([data[generator.integers(0, n, n)].mean() for _ in range(RESAMPLES)])
-        low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-        return Interval(mean, float(low), float(high), n)
+        return ratio_interval([(value, 1.0) for value in values], _mean, confidence, seed)
     half = _t(confidence, n - 1) * float(data.std(ddof=1)) / math.sqrt(n)
     return Interval(mean, mean - half, mean + half, n)
+
+
+def cluster_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> Interval | None:
+    """Mean of numbers, one a prompt, and its 95 % bootstrap interval, for which whole clusters are drawn again.
+
+    `clusters` names that of each: turns of one conversation are no independent prompts. Where each prompt is a cluster
+    of its own that is `mean_interval(kind="bootstrap")`. `n` counts clusters; one of them has no bounds. None without
+    values.
+    """
+    return ratio_interval(summed(clusters, [(value, 1.0) for value in values]), _mean)
+
+
+def _mean(sums: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(sums[..., 0] / sums[..., 1])
 
 
 def _t(confidence: float, freedom: float) -> float:
@@ -91,8 +103,11 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
     return _score(successes / n, n, confidence)
 
 
-def share_interval(shares: Sequence[float], confidence: float = 0.95) -> Interval | None:
-    """Mean of shares in [0, 1], one a prompt, and Wilson's score interval with as many trials as prompts.
+def share_interval(
+    shares: Sequence[float], confidence: float = 0.95, clusters: Sequence[Hashable] | None = None
+) -> Interval | None:
+    """Mean of shares in [0, 1], one a prompt, and Wilson's score interval with as many trials as prompts, or as there
+    are different `clusters` (a name a prompt), which are counted as `n` then.
 
     That is Wilson's own interval where each is 0 or 1, and too wide rather than too narrow where each is itself a mean
     of repeats; unlike a bootstrap it says something when all are right. None without shares.
@@ -100,7 +115,7 @@ def share_interval(shares: Sequence[float], confidence: float = 0.95) -> Interva
     n = len(shares)
     if not n:
         return None
-    return _score(sum(shares) / n, n, confidence)
+    return _score(sum(shares) / n, n if clusters is None else len(set(clusters)), confidence)
 
 
 def _score(p: float, n: int, confidence: float, trials: float | None = None) -> Interval:
@@ -240,14 +255,14 @@ def quotient_interval(*columns: "Sequence[float] | NDArray[Any]", confidence: fl
     return Interval(mean, mean * math.exp(-half), mean * math.exp(half), n)
 
 
-def of_sums(each: Sequence[Sums], prompts: Sequence[Hashable]) -> dict[str, Interval | None]:
-    """95 % intervals from the sums of each run and what tells its prompt from others.
+def of_sums(each: Sequence[Sums], clusters: Sequence[Hashable]) -> dict[str, Interval | None]:
+    """95 % intervals from the sums of each run and what tells its cluster from others, its prompt or conversation.
 
-    Runs of one prompt are taken together, for their rounds and draft tokens are no independent ones: `tau` by
-    `ratio_interval` (prompts drawn again), acceptance rates by `clustered_share`; `tokens_per_s` is the mean of the
-    prompts' speeds (t).
+    Runs of one cluster are taken together, for their rounds and draft tokens are no independent ones: `tau` by
+    `ratio_interval` (clusters drawn again), acceptance rates by `clustered_share`; `tokens_per_s` is the mean of the
+    clusters' speeds (t).
     """
-    total, own = sum(each, Sums()), added(prompts, each)
+    total, own = sum(each, Sums()), added(clusters, each)
     speeds = [speed for speed in (one.tokens_per_s for one in own) if speed is not None]
     tested = [(one.accepted, one.accepted + one.rejected) for one in own if one.rejected is not None]
     called = [(one.tokens, one.rounds) for one in own]

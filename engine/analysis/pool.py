@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.analysis import heterospec as paper
-from engine.analysis.grouping import Knobs, by_method, by_prompt, by_target, one_target, pair_names, task_of, undrafted
+from engine.analysis.grouping import Knobs, by_cluster, by_method, by_target, one_target, pair_names, task_of, undrafted
 from engine.analysis.intervals import Interval, as_json, mean_interval, ratio_interval, speedup_interval
 from engine.analysis.quality import quality
 from engine.errors import ConfigError
@@ -79,7 +79,7 @@ def _section(task: str, groups: Mapping[str, list[Trace]], study: Study | None) 
     prompts = {label: set(pair_names(runs)) for label, runs in present.items()}
     return {
         "task": task,
-        "prompts": len(set.union(*prompts.values())),
+        "prompts": len({name[:-1] for own in prompts.values() for name in own}),
         "even": len({frozenset(p) for p in prompts.values()}) == 1,
         "methods": [_row(label, runs, baselines) for label, runs in present.items()],
         "figures": {label: _figures(runs) for label, runs in present.items() if _is_tree(runs)},
@@ -96,7 +96,7 @@ def _row(label: str, runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trac
     """Tables 1 and 6: counts, their mean a prompt, tau and speed-up with intervals over prompts (repeats of one are
     taken together), shares of time; and quality."""
     found = pooled(runs)
-    counts = by_prompt(runs, [(len(t.tokens), outcome.calls(t.rounds), sum(r.fed for r in t.rounds), 1) for t in runs])
+    counts = by_cluster(runs, [(len(t.tokens), outcome.calls(t.rounds), sum(r.fed for r in t.rounds), 1) for t in runs])
     head = runs[0].head
     return {
         "label": label,
@@ -130,7 +130,7 @@ def _speedup(runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trace]) -> I
         except ConfigError:
             return None
         rows.append((len(trace.tokens), _ms(trace), len(partner.tokens), _ms(partner)))
-    return speedup_interval(by_prompt(runs, rows))
+    return speedup_interval(by_cluster(runs, rows))
 
 
 def _ms(trace: Trace) -> float:

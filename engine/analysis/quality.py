@@ -2,7 +2,8 @@
 
 Everything is computed from traces: the head's extras hold the task, the reference (`answer`) and, where a command has
 marked the response, whether it is `right`. Responses to the same prompt (and repeat) are pairs. Intervals are over
-prompts, which are drawn again as a whole, so that repeats of one prompt never count as independent.
+prompts, or conversations where prompts are turns of some: these are drawn again as a whole, so that repeats of one
+prompt and turns of one conversation never count as independent.
 """
 
 import hashlib
@@ -13,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.analysis.grouping import pair_names, task_of
-from engine.analysis.intervals import Interval, mean_interval, ratio_interval, share_interval
+from engine.analysis.grouping import cluster, pair_names, summed, task_of
+from engine.analysis.intervals import Interval, cluster_mean, ratio_interval, share_interval
 from engine.analysis.votes import majority_right
 from engine.tasks import check_answer
 from engine.tasks.marking import TASKS, Marking, marking
@@ -35,6 +36,12 @@ class Response:
     text: str
     reference: str
     right: bool | None  # None where nobody has marked it
+    conversation: Name = ()  # shared by all its turns; none where the prompt stands alone
+
+    @property
+    def cluster(self) -> Name:
+        """What is drawn again as a whole for an interval."""
+        return self.conversation or self.prompt
 
 
 Responses = dict[Name, Response]
@@ -47,7 +54,7 @@ def quality(runs: Sequence[Trace], plain: Sequence[Trace] = ()) -> dict[str, Any
     repeats of a prompt (maj@n, from two on). With `plain`, runs of plain decoding on the same prompts, `*_difference`
     is the paired difference from them, `bleu_relative` BLEU in per cent of theirs, and `same_as_ar` the share of equal
     outputs. Intervals are 95 %: Wilson's score with as many trials as prompts for shares, else a seeded bootstrap over
-    prompts.
+    prompts; a conversation counts as one prompt in both.
     """
     return measures(responses(runs), responses(plain), {task_of(trace) for trace in runs})
 
@@ -91,7 +98,8 @@ def response(prompt: Name, trace: Trace) -> Response:
     reference = str(trace.head.extras.get("answer") or "")
     ids = trace.token_ids
     output = hashlib.blake2b(repr(ids).encode(), digest_size=8).hexdigest()
-    return Response(prompt, len(ids), output, trace.text, reference, _right(trace))
+    talk = cluster(trace) if trace.head.extras.get("conversation") else ()
+    return Response(prompt, len(ids), output, trace.text, reference, _right(trace), talk)
 
 
 def _right(trace: Trace) -> bool | None:
@@ -119,6 +127,12 @@ def _means(given: Responses, values: Sequence[float]) -> list[float]:
     return [float(np.mean([values[i] for i in places])) for places in _by_prompt(given).values()]
 
 
+def _clusters(given: Responses) -> list[Name]:
+    """What each prompt is drawn again with."""
+    found = {response.prompt: response.cluster for response in given.values()}
+    return list(found.values())
+
+
 def _lengths(given: Responses) -> list[float]:
     return [float(response.tokens) for response in given.values()]
 
@@ -129,15 +143,15 @@ def _rights(given: Responses) -> list[float]:
 
 def _paired(name: str, ours: Responses, mine: Sequence[float], other: Sequence[float]) -> Found:
     """Mean of a number that each response has by itself, and its paired difference from those of partners, if any."""
-    found: Found = {name: mean_interval(_means(ours, mine), kind="bootstrap")}
+    found: Found = {name: cluster_mean(_means(ours, mine), _clusters(ours))}
     if other:
         gaps = [a - b for a, b in zip(mine, other, strict=True)]
-        found[f"{name}_difference"] = mean_interval(_means(ours, gaps), kind="bootstrap")
+        found[f"{name}_difference"] = cluster_mean(_means(ours, gaps), _clusters(ours))
     return found
 
 
 def _share(given: Responses, holds: Sequence[bool]) -> Interval | None:
-    return share_interval(_means(given, [float(h) for h in holds]))
+    return share_interval(_means(given, [float(h) for h in holds]), clusters=_clusters(given))
 
 
 def _votes(ours: Responses, theirs: Responses, mark: Marking) -> Found:
@@ -146,11 +160,11 @@ def _votes(ours: Responses, theirs: Responses, mark: Marking) -> Found:
     if min(map(len, groups)) < 2:
         return {}
     mine = [voted_right([list(ours.values())[i] for i in places], mark) for places in groups]
-    found: Found = {"majority": share_interval([float(right) for right in mine])}
+    found: Found = {"majority": share_interval([float(right) for right in mine], clusters=_clusters(ours))}
     if theirs:
         other = [voted_right([list(theirs.values())[i] for i in places], mark) for places in groups]
         gaps = [float(a) - float(b) for a, b in zip(mine, other, strict=True)]
-        found["majority_difference"] = mean_interval(gaps, kind="bootstrap")
+        found["majority_difference"] = cluster_mean(gaps, _clusters(ours))
     return found
 
 
@@ -201,9 +215,9 @@ def _texts(given: Responses, mark: Marking) -> list[str]:
     return [mark.extract(response.text) or "" for response in given.values()]
 
 
-def _sums(given: Responses, counts: Array) -> list[list[float]]:
-    """Counts of a prompt's repeats together: a row a prompt."""
-    return [counts[places].sum(0).tolist() for places in _by_prompt(given).values()]
+def _sums(given: Responses, counts: Array) -> list[tuple[float, ...]]:
+    """Counts of a prompt's repeats, and of a conversation's turns, together: a row each."""
+    return summed([response.cluster for response in given.values()], counts.tolist())
 
 
 def _summaries(ours: Responses, theirs: Responses, mark: Marking) -> Found:

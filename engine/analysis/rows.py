@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from engine.analysis.grouping import added, counted, question, task_of
-from engine.analysis.intervals import Interval, as_json, mean_interval, of_sums, speedup_interval
+from engine.analysis.intervals import Interval, as_json, cluster_mean, of_sums, speedup_interval
 from engine.analysis.quality import Name, Response, Responses, measures, response
 from engine.errors import shown
 from engine.files.documents import fits
@@ -14,8 +14,12 @@ from engine.trace.store import Trace
 from engine.trace.sums import Sums, speedups
 
 Plain = str | int | float | None
+NAMES = ("prompt", "conversation")  # of a response, which are tuples
+OLDER = {"conversation"}  # what rows of older sweeps lack
 KINDS: dict[str, dict[str, Any]] = {  # of what a row holds
-    "response": {item.name: item.type for item in fields(Response)} | {"prompt": tuple[Plain, ...], "output": Plain},
+    "response": {item.name: item.type for item in fields(Response)}
+    | dict.fromkeys(NAMES, tuple[Plain, ...])
+    | {"output": Plain},
     "sums": {item.name: item.type for item in fields(Sums)},
 }
 
@@ -42,7 +46,7 @@ class Row:
     def from_json(cls, found: Mapping[str, Any]) -> "Row":
         """The inverse of `to_json`."""
         told = found["response"]
-        given = told | {"prompt": tuple(told["prompt"])}
+        given = told | {name: tuple(told[name]) for name in NAMES if name in told}
         return cls(found["task"], Response(**given), Sums.from_json(found["sums"]), found["category"])
 
 
@@ -56,7 +60,7 @@ def flaw(found: Any) -> str:
         given = found[name]
         if not isinstance(given, dict):
             return f"{name} of a run is an object"
-        needed = kinds.keys() if name == "response" else set()  # older sums have fewer
+        needed = kinds.keys() - OLDER if name == "response" else set()  # older sums have fewer
         if missing := sorted(needed - given.keys()):
             return f"{name} of a run has {missing[0]}"
         if more := sorted(given.keys() - kinds.keys()):
@@ -74,8 +78,8 @@ def _fits(value: Any, kind: Any) -> bool:
 def table(rows: Mapping[str, Sequence[Row]], plain: str = "ar") -> dict[str, dict[str, Any]]:
     """Numbers and quality of each method over the same prompts in the same order, with 95 % intervals, as JSON types.
 
-    Intervals are over prompts, each with its repeats, so that its rounds, draft tokens and runs never count as
-    independent.
+    Intervals are over prompts, each with its repeats (and over conversations, each with its turns), so that its rounds,
+    draft tokens and runs never count as independent.
 
     Where `plain` is among the methods the others get speed-ups and differences from it; the runs of a prompt must have
     been measured in one process then, in turns. Among the intervals `rounds` and `reward_calls` are the calls of the
@@ -99,15 +103,15 @@ def _line(own: Sequence[Row], baseline: Sequence[Row] | None, is_plain: bool) ->
     found = sum(each, Sums()).numbers()
     if baseline and not is_plain:
         found |= speedups(each, [row.sums for row in baseline])
-    asked = [row.response.prompt for row in own]
-    spread = of_sums(each, asked) | {"rounds": _a_response(own, [one.rounds for one in each])}
+    clusters = [row.response.cluster for row in own]
+    spread = of_sums(each, clusters) | {"rounds": _a_response(own, [one.rounds for one in each])}
     if any(one.reward_calls for one in each):
         spread["reward_calls"] = _a_response(own, [one.reward_calls for one in each])
     if baseline and not is_plain:
-        pairs = zip(added(asked, each), added(asked, [row.sums for row in baseline]), strict=True)
+        pairs = zip(added(clusters, each), added(clusters, [row.sums for row in baseline]), strict=True)
         spread["speedup"] = speedup_interval([(a.tokens, a.ms, b.tokens, b.ms) for a, b in pairs])
     found["intervals"] = {name: as_json(value) for name, value in spread.items()}
-    found["prompts"] = len(own)
+    found["prompts"] = len({row.response.prompt for row in own})
     found["quality"] = measures(_named(own), _named(baseline or ()), {row.task for row in own})
     if baseline:
         found["same_output_as_ar"] = sum(
@@ -117,11 +121,12 @@ def _line(own: Sequence[Row], baseline: Sequence[Row] | None, is_plain: bool) ->
 
 
 def _a_response(own: Sequence[Row], counts: Sequence[int]) -> Interval | None:
-    """Mean of a count over prompts, of each prompt over its repeats; prompts are drawn again for the interval."""
+    """Mean of a count over prompts, of each prompt over its repeats; clusters are drawn again for the interval."""
     asked = defaultdict[Name, list[int]](list)
     for row, count in zip(own, counts, strict=True):
         asked[row.response.prompt].append(count)
-    return mean_interval([sum(found) / len(found) for found in asked.values()], kind="bootstrap")
+    clusters = {row.response.prompt: row.response.cluster for row in own}
+    return cluster_mean([sum(found) / len(found) for found in asked.values()], list(clusters.values()))
 
 
 def _named(rows: Sequence[Row]) -> Responses:

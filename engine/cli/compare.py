@@ -249,7 +249,8 @@ def _answers(
     for turn, text in enumerate(prompt.turns):
         said.append(text)
         asked = text if turn == 0 else lab.target.tokenizer.conversation(said, options["chat"])
-        trace = lab.run(name, asked, **options, **given)
+        extras = options["extras"] | ({"conversation": prompt.conversation, "turn": turn} if prompt.more else {})
+        trace = lab.run(name, asked, **options | {"extras": extras}, **given)
         if trace.end is None or trace.end.reason == "error":
             raise EngineFault(f"{label(spec)} failed: {trace.end.message if trace.end else 'it did not end'}")
         if mark and prompt.problem:

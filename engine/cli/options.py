@@ -1,6 +1,8 @@
 """Options that commands share: models, sampling, knobs, prompts; and how they become a Lab and a list of prompts."""
 
 import argparse
+import hashlib
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -44,6 +46,11 @@ class Prompt:
     def turns(self) -> tuple[str, ...]:
         """All that the user says."""
         return (self.text, *self.more)
+
+    @property
+    def conversation(self) -> str:
+        """A fingerprint of what the user says in several turns; of a single prompt none."""
+        return hashlib.blake2b(json.dumps(self.turns).encode(), digest_size=8).hexdigest() if self.more else ""
 
 
 def add_models(parser: argparse.ArgumentParser, *also: str) -> None:

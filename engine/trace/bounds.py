@@ -363,9 +363,21 @@ KNOBS = (
 )
 HEAD_EXTRAS = (
     _each(
-        _text, "task", "case", "process", "command", "answer", "key", "name", "category", "adapted", "served", "untold"
+        _text,
+        "task",
+        "case",
+        "process",
+        "command",
+        "answer",
+        "key",
+        "name",
+        "category",
+        "conversation",
+        "adapted",
+        "served",
+        "untold",
     )
-    | _each(_few, "trajectory", "trajectories", "repeat", "repeats", "forced", "row", "batch")
+    | _each(_few, "trajectory", "trajectories", "repeat", "repeats", "forced", "row", "batch", "turn")
     | {
         "earlier": _texts,
         "chat": _flag,

@@ -161,6 +161,8 @@ class HeadExtras(TypedDict, total=False):
     case: str
     key: str  # of the problem
     category: str  # of a file of prompts
+    conversation: str  # whose turn the prompt is: shared by all turns
+    turn: int  # of it, from 0
     name: str
     command: str
     process: str  # runs of one process may be compared in time

@@ -204,6 +204,10 @@ export interface HeadExtras {
   readonly key?: string;
   /** of a file of prompts */
   readonly category?: string;
+  /** whose turn the prompt is: shared by all turns */
+  readonly conversation?: string;
+  /** of it, from 0 */
+  readonly turn?: number;
   readonly name?: string;
   readonly command?: string;
   /** runs of one process may be compared in time */

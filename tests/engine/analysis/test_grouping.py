@@ -2,7 +2,17 @@
 
 import pytest
 
-from engine.analysis.grouping import by_method, by_prompt, by_target, counted, label_of, one_target, task_of, undrafted
+from engine.analysis.grouping import (
+    by_cluster,
+    by_method,
+    by_target,
+    counted,
+    label_of,
+    one_target,
+    question,
+    task_of,
+    undrafted,
+)
 from engine.errors import ConfigError
 from tests.engine.analysis.made_trees import plain, run
 
@@ -61,5 +71,13 @@ def test_names_that_come_again_are_counted_from_zero() -> None:
 
 def test_numbers_of_a_prompt_are_added_up_over_its_runs() -> None:
     runs = [plain(1, prompt=p) for p in "abca"] + [plain(1, prompt="a", temperature=1.0)]
-    assert by_prompt(runs, [(1, 2), (3, 4), (5, 6), (7, 8), (9, 10)]) == [(8, 10), (3, 4), (5, 6), (9, 10)]
-    assert by_prompt([], []) == []
+    assert by_cluster(runs, [(1, 2), (3, 4), (5, 6), (7, 8), (9, 10)]) == [(8, 10), (3, 4), (5, 6), (9, 10)]
+    assert by_cluster([], []) == []
+
+
+def test_numbers_of_a_conversation_are_added_up_over_its_turns() -> None:
+    runs = [plain(1, prompt=p) for p in "abc"]
+    for trace, talk in zip(runs, ("x", "x", ""), strict=True):
+        trace.head.extras["conversation"] = talk
+    assert by_cluster(runs, [(1, 2), (3, 4), (5, 6)]) == [(4, 6), (5, 6)]
+    assert len({*map(question, runs)}) == 3, "pairs are of prompts"

@@ -100,6 +100,19 @@ def test_repeats_of_a_prompt_are_no_prompts_of_their_own() -> None:
         assert row["runs"] == 5 * alone["runs"]
 
 
+def test_turns_of_a_conversation_are_no_prompts_of_their_own(tmp_path: Path) -> None:
+    same = pd.concat([frame(40, 0), frame(40, 1)], ignore_index=True)
+    turns_of = [f"{name}, turn {row // 40}" for row, name in enumerate(same["asked"])]
+    talk = same.assign(conversation=same["asked"], asked=turns_of)
+    (turns,), (repeats,) = index.pool(talk)["sections"], index.pool(same)["sections"]
+    for row, alike in zip(turns["methods"], repeats["methods"], strict=True):
+        assert row["tau"] == alike["tau"] and row["tau"]["n"] == row["speedup"]["n"] == 10
+    assert (turns["prompts"], repeats["prompts"]) == (20, 10)
+    older = tmp_path / index.NAME
+    talk.drop(columns="conversation").to_parquet(older)
+    assert index.pool(index.read(older.read_bytes()))["sections"][0]["methods"][0]["tau"]["n"] == 20
+
+
 @pytest.mark.parametrize("place", index.PLACE)
 def test_speeds_are_compared_on_one_device_and_dtype(place: str) -> None:
     slow, far = (
@@ -279,7 +292,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_a_row_says_what_the_run_was_asked_and_took() -> None:
-    extras = {"task": "functions", "category": "code", "key": "k7", "repeat": 2}
+    extras = {"task": "functions", "category": "code", "key": "k7", "repeat": 2, "conversation": "c5"}
     sampling = {"temperature": 0.5, "top_k": 0, "top_p": 1.0}
     trace = Trace(
         [head("sd", prompt="x" * 121, extras=extras, sampling=sampling), *sd().rounds, RunEnded("eos", 0, 0, "")]
@@ -300,6 +313,7 @@ def test_a_row_says_what_the_run_was_asked_and_took() -> None:
     counts = [row[name] for name in ("tokens", "rounds", "drafting", "drafted", "accepted", "levels", "fed")]
     assert counts == [7, 3, 3, 9, 5, 9, 12] and (row["draft_ms"], row["verify_ms"], row["other_ms"]) == (9.0, 30.0, 6.0)
     bare = index.entry(Trace([head("sd", extras={}, sampling={})]), "a")
+    assert (row["conversation"], bare["conversation"]) == ("c5", "")
     assert (bare["label"], bare["category"], bare["key"], bare["repeat"], bare["temperature"]) == ("SD", "", "", 0, 0.0)
     assert set(row) == {*index.TEXTS, *index.COUNTS, *index.TIMES} and index.flaw(row) == index.flaw(bare) == ""
 

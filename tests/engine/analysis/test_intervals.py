@@ -10,6 +10,7 @@ from engine.analysis import intervals as measured
 from engine.analysis.intervals import (
     Interval,
     Spread,
+    cluster_mean,
     clustered_mean,
     clustered_share,
     counted_interval,
@@ -251,3 +252,14 @@ def test_a_speedup_is_our_speed_over_that_of_plain_decoding() -> None:
 
 def test_a_mean_of_shares_is_of_as_many_trials_as_prompts() -> None:
     assert share_interval([0.5, 1.0, 0.0, 0.5], 0.9) == wilson(2, 4, 0.9)
+
+
+def test_of_turns_whole_conversations_are_drawn_again() -> None:
+    values, talks = [1.0, 3.0, 8.0, 4.0], ["a", "a", "b", "c"]
+    drawn = ratio_interval([(4, 2), (8, 1), (4, 1)], lambda s: s[..., 0] / s[..., 1])
+    assert drawn and cluster_mean(values, talks) == drawn and (drawn.mean, drawn.n) == (4.0, 3)
+    assert cluster_mean(values, "abcd") == mean_interval(values, kind="bootstrap")
+    assert cluster_mean(values, "aaaa") == Interval(4.0, None, None, 1) and cluster_mean([], []) is None
+    assert share_interval([0.5, 1.0, 0.0, 0.5], 0.9, talks[:2] * 2) == Interval(
+        0.5, *bounds(share_interval([0.5], 0.9)), 1
+    )

@@ -1,5 +1,6 @@
 """The table of a sweep, from rows made by hand."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,39 @@ def row(asked: str, tokens: int, rounds: int, ms: float, category: str = "", out
     return Row("own prompts", Response((asked,), tokens, output, "", "", None), sums, category)
 
 
+NUMBERS = ((8, 4, 9), (2, 2, 3), (1.0, 2.0, 4.0))  # tokens, rounds and ms of three runs
+
+
+def test_turns_of_a_conversation_are_one_row_of_every_interval() -> None:
+    """Means are over prompts as ever; what is drawn again is the conversation."""
+
+    def turn(asked: str, talk: str, *numbers: Any) -> Row:
+        made = row(asked, *numbers)
+        return replace(made, response=replace(made.response, conversation=(talk,) if talk else ()))
+
+    ours = [turn("a", "x", 8, 2, 1.0), turn("b", "x", 4, 2, 2.0), turn("c", "", 9, 3, 4.0)]
+    plain = [turn("a", "x", 6, 6, 3.0), turn("b", "x", 6, 6, 3.0), turn("c", "", 9, 9, 6.0)]
+    found, alone = (
+        table({"ar": side, "sd": mine})["sd"]
+        for side, mine in ((plain, ours), ([row("a", 6, 6, 3.0)] * 2 + plain[2:], [*map(row, "aac", *NUMBERS)]))
+    )
+    for name, spread in found["intervals"].items():
+        assert spread["n"] == 2, name
+        if name != "rounds":
+            assert spread == alone["intervals"][name], name
+    assert found["intervals"]["rounds"]["mean"] == pytest.approx(7 / 3), "over three prompts"
+    assert found["quality"]["response_tokens"]["mean"] == 7 and found["quality"]["response_tokens"]["n"] == 2
+    assert found["quality"]["prompts"] == found["prompts"] == 3 and alone["prompts"] == 2
+    back = [Row.from_json(json.loads(json.dumps(one.to_json()))) for one in ours]
+    assert back == ours and not flaw(ours[0].to_json())
+
+
+def test_rows_of_before_have_no_conversation() -> None:
+    told = row("a", 8, 2, 1.0).to_json()
+    del told["response"]["conversation"]
+    assert not flaw(told) and Row.from_json(told) == row("a", 8, 2, 1.0)
+
+
 def test_repeats_of_a_prompt_are_one_row_of_every_interval() -> None:
     ours = [row("a", 8, 2, 1.0), row("a", 4, 2, 2.0), row("b", 9, 3, 4.0, output="y")]
     plain = [row("a", 6, 6, 3.0), row("a", 6, 6, 3.0), row("b", 9, 9, 6.0)]
@@ -31,7 +65,7 @@ def test_repeats_of_a_prompt_are_one_row_of_every_interval() -> None:
     assert drawn and (spread["speedup"]["low"], spread["speedup"]["high"]) == (drawn.low, drawn.high)
     assert spread["rounds"]["mean"] == 2.5, "mean over prompts of the mean over their repeats"
     assert found["sd"]["speedup_perprompt_mean"] == pytest.approx(((8 / 1) / 2 + (4 / 2) / 2 + (9 / 4) / 1.5) / 3)
-    assert found["sd"]["same_output_as_ar"] == 2 and found["sd"]["prompts"] == 3
+    assert found["sd"]["same_output_as_ar"] == 2 and found["sd"]["prompts"] == 2
     assert "speedup" not in found["ar"] and "speedup" not in found["ar"]["intervals"]
     assert "reward_calls" not in spread
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from engine.analysis.index import NAME, pool, read
 from engine.cli import compare, main
 from engine.cli.options import add_prompts, prompts
 from engine.files.held import hold
@@ -78,6 +79,12 @@ def test_all_rows_turns_and_categories_are_taken(given: list[str], tmp_path: Pat
     first, second = (Trace.load(tmp_path / f"0001-turn{i}-ar.jsonl.gz") for i in (1, 2))
     assert second.head.prompt.startswith("turn 1") and second.head.prompt.endswith("and then?")
     assert len(second.head.prompt_ids) > len(first.head.prompt_ids) + len(first.token_ids)
+    assert [one.head.extras["turn"] for one in (first, second)] == [0, 1]
+    assert first.head.extras["conversation"] == second.head.extras["conversation"] != ""
+    assert "conversation" not in Trace.load(tmp_path / "0000-ar.jsonl.gz").head.extras
+    assert {one["n"] for one in found["sd"]["intervals"].values()} == {PROMPTS}, "a conversation is drawn as a whole"
+    (section,) = pool(read((tmp_path / NAME).read_bytes()))["sections"]
+    assert {row["tau"]["n"] for row in section["methods"]} == {PROMPTS}
     assert first.head.extras["key"] == "81" and first.head.extras["category"] == "xyz"
     assert json.loads((tmp_path / "table.json").read_text())["sd"]["tokens"] == found["sd"]["tokens"]
 
