@@ -4,15 +4,17 @@ What the exact rule says is recomputed here (equations: `engine/verify.py`); wha
 rule's own declaration, so this file knows no rule by its knobs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from engine.config import KnobValue
-from engine.threshold import Numbers, Switch, Threshold, bind, chosen, recorded
+from engine.threshold import Holds, Numbers, Switch, Threshold, bind, chosen, recorded
 from engine.trace.events import Node, RunStarted
 
 Knobs = Mapping[str, KnobValue]
+Fields = Mapping[str, str]  # of a node, by the recorded numbers that a declaration names
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,9 @@ class Decision:
     fired: bool = False
 
 
+Decide = Callable[[Node], Decision | None]
+
+
 def greedy(head: RunStarted) -> bool:
     """Whether the run takes the target's first choice."""
     return bool(head.sampling.get("temperature", 0) == 0)
@@ -30,29 +35,51 @@ def greedy(head: RunStarted) -> bool:
 
 def decide(head: RunStarted, node: Node, knobs: Knobs, threshold: Threshold | None) -> Decision | None:
     """What the rule says about a tested node; None where too little was recorded."""
+    return decider(head, knobs, threshold)(node)
+
+
+def decider(head: RunStarted, knobs: Knobs, threshold: Threshold | None) -> Decide:
+    """`decide` for many nodes of a run: the declaration is bound to the knobs once."""
+    if threshold is None:
+        return partial(_exactly, head)
+    fields, holds = recorded(threshold, knobs), bind(threshold.condition, knobs)
+    if threshold.effect == "decide" and not (threshold.sampled_only and greedy(head)):
+        return partial(_alone, fields, holds, bind(threshold.exact, knobs))
+    if threshold.effect == "veto":
+        return partial(_vetoed, head, fields, holds, bars(threshold, knobs))
+    return partial(_overridden, head, fields, holds) if threshold.effect == "override" else partial(_exactly, head)
+
+
+def _exactly(head: RunStarted, node: Node) -> Decision | None:
+    strict = _strict(head, node, _before(node.reason or {}))
+    return None if strict is None else Decision("accepted" if strict else "rejected")
+
+
+def _vetoed(head: RunStarted, fields: Fields, holds: Holds, barred: str, node: Node) -> Decision | None:
     reason = node.reason or {}
-    if threshold is not None and threshold.effect == "decide" and not (threshold.sampled_only and greedy(head)):
-        return _alone(node, knobs, threshold)
-    strict = _strict(head, node, _before(reason))
-    held = None if threshold is None else bind(threshold.condition, knobs)(numbers(node, threshold, knobs))
-    if threshold is not None and threshold.effect == "veto":
-        if strict is None or held is None:
-            return None
-        if held:
-            return _penalised(head, node, reason, bars(threshold, knobs), strict)
-        return Decision("accepted" if strict else "rejected")
-    if strict is None or strict:
-        return None if strict is None else Decision("accepted")
-    if threshold is not None and threshold.effect == "override":
-        return None if held is None else Decision("relaxed" if held else "rejected")
-    return Decision("rejected")
+    strict, held = _strict(head, node, _before(reason)), holds(_numbers(node, fields))
+    if strict is None or held is None:
+        return None
+    return _penalised(head, node, reason, barred, strict) if held else Decision("accepted" if strict else "rejected")
+
+
+def _overridden(head: RunStarted, fields: Fields, holds: Holds, node: Node) -> Decision | None:
+    exact = _exactly(head, node)
+    if exact is None or exact.state == "accepted":
+        return exact
+    held = holds(_numbers(node, fields))
+    return None if held is None else Decision("relaxed" if held else "rejected")
 
 
 def numbers(node: Node, threshold: Threshold, knobs: Knobs) -> Numbers:
     """The recorded numbers that a declaration names; one that was not recorded is missing."""
+    return _numbers(node, recorded(threshold, knobs))
+
+
+def _numbers(node: Node, fields: Fields) -> Numbers:
     reason: Mapping[str, Any] = node.reason or {}
     found = dict[str, float | str | bool | None]()
-    for name, field in recorded(threshold, knobs).items():
+    for name, field in fields.items():
         if name in reason:
             found[name] = reason[name]
         elif field and getattr(node, field, None) is not None:
@@ -79,10 +106,10 @@ def overlap(node: Node, n: int) -> float | None:
     return len({token for token, _ in node.top_draft[:n]} & {token for token, _ in node.top_target[:n]}) / n
 
 
-def _alone(node: Node, knobs: Knobs, threshold: Threshold) -> Decision | None:
+def _alone(fields: Fields, holds: Holds, is_exact: Holds, node: Node) -> Decision | None:
     """A rule that decides without the exact one."""
-    seen = numbers(node, threshold, knobs)
-    held, exact = (bind(one, knobs)(seen) for one in (threshold.condition, threshold.exact))
+    seen = _numbers(node, fields)
+    held, exact = holds(seen), is_exact(seen)
     if held is None or (held and exact is None):
         return None
     return Decision(("accepted" if exact else "relaxed") if held else "rejected")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.analysis import beams, canvas
-from engine.analysis.decisions import Decision, acceptance, bars, decide, greedy, numbers, overlap
+from engine.analysis.decisions import Decision, acceptance, bars, decider, greedy, numbers, overlap
 from engine.analysis.words import count, quoted
 from engine.config import KnobValue
 from engine.errors import ConfigError, shown, unknown
@@ -68,8 +68,9 @@ def replay(trace: Trace, threshold: Threshold | None) -> Replay:
     if any(map(outcome.in_place, trace.rounds)):
         return _written(trace)
     checked, missing, faults = 0, 0, []
+    decide = decider(trace.head, trace.head.knobs, threshold)
     for event, index, node in _tested(trace):
-        decision = decide(trace.head, node, trace.head.knobs, threshold)
+        decision = decide(node)
         checked, missing = checked + (decision is not None), missing + (decision is None)
         if decision is not None and decision.state != node.state:
             faults.append(f"Round {event.index}, node {index}: recorded {node.state}, recomputed {decision.state}.")
@@ -128,9 +129,9 @@ def what_if(trace: Trace, threshold: Threshold | None, /, **knobs: KnobValue) ->
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
             raise ConfigError(f"{name} must be a number of at most {LARGEST:g} in size, not {shown(value)}.")
     same = 0
+    first, moved = (decider(trace.head, trace.head.knobs | given, threshold) for given in ({}, knobs))
     for event, index, node in _tested(trace):
-        before = decide(trace.head, node, trace.head.knobs, threshold)
-        after = decide(trace.head, node, trace.head.knobs | knobs, threshold)
+        before, after = first(node), moved(node)
         if not _alike(trace, before, after, threshold):
             return _change(trace, same, event, index, before, after)
         same += 1

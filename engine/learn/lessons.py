@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from engine.analysis.decisions import decide
+from engine.analysis.decisions import decider
 from engine.errors import ConfigError, unknown
 from engine.files.places import PRESETS
 from engine.learn.recorded import Case, Place, case
@@ -314,7 +314,7 @@ def _set(
     tested = [node for event in trace.rounds for node in event.nodes if node.state != "discarded"]
 
     def count(knobs: Mapping[str, Any]) -> int:
-        made = (decide(trace.head, node, knobs, thresholds.get(trace.head.rule)) for node in tested)
+        made = map(decider(trace.head, knobs, thresholds.get(trace.head.rule)), tested)
         return sum(one is not None and one.state == where["state"] for one in made)
 
     values = [round(low + i * stride, 9) for i in range(size)]

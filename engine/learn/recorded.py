@@ -93,9 +93,10 @@ class Case:
         """Every drafted token of a lane, then every emitted token that was not drafted, round by round."""
         index = self.lane(lane)
         trace = self.traces[index]
+        pieces = trace.pieces
         for event in trace.rounds:
             for number, node in enumerate(event.nodes):
-                yield Place(index, event.index, number, event.start + node.depth - 1, _drafted(trace, event, node))
+                yield Place(index, event.index, number, event.start + node.depth - 1, _drafted(pieces, event, node))
             for token in event.tokens:
                 if token.node is None:
                     said = {"origin": token.origin, "piece": token.piece, "round": event.index, "pos": token.pos}
@@ -202,12 +203,12 @@ def case(name: str) -> Case:
     return Case(preset)
 
 
-def _drafted(trace: Trace, event: Round, node: Node) -> dict[str, Any]:
+def _drafted(pieces: Mapping[int, str], event: Round, node: Node) -> dict[str, Any]:
     emitted = next((t.origin for t in event.tokens if t.node is not None and event.nodes[t.node] is node), None)
     said = {name: getattr(node, name) for name in NUMBERS}
     said |= {"state": node.state, "rule": node.rule, "rank": node.rank, "depth": node.depth, "origin": emitted}
     pos = event.start + node.depth - 1
-    return said | {"round": event.index, "pos": pos, "piece": trace.pieces.get(node.token)}
+    return said | {"round": event.index, "pos": pos, "piece": pieces.get(node.token)}
 
 
 def _check(where: Mapping[str, Any]) -> None:
