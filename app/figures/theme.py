@@ -6,6 +6,7 @@ from math import floor, log10
 from typing import Any
 
 import plotly.graph_objects as go
+import plotly.io as pio
 
 COLOURS = {  # the light values of app/static/tokens.css, which a test compares
     "ink": "#1b1d21",
@@ -23,6 +24,7 @@ COLOURS = {  # the light values of app/static/tokens.css, which a test compares
 }
 FONT = "system-ui, 'DejaVu Sans', sans-serif"
 CLEAR = "rgba(0,0,0,0)"
+UNSTYLED = pio.templates["none"].to_plotly_json()  # by its name it would be read anew for each figure
 
 
 @dataclass(frozen=True)
@@ -65,28 +67,32 @@ def look(place: int) -> Look:
 
 def figure(title: str, x: str, y: str, height: int = 320) -> go.Figure:
     """An empty figure with its axes named; `x` and `y` tell their unit."""
-    drawn = go.Figure()
     axis = {
         "gridcolor": COLOURS["line"],
         "linecolor": COLOURS["line-2"],
         "zerolinecolor": COLOURS["line-2"],
         "automargin": True,
     }
-    return drawn.update_layout(
-        template="none",
-        title={"text": title, "font": {"size": 14, "color": COLOURS["ink"]}, "x": 0.01, "xref": "container"},
-        font={"family": FONT, "size": 12, "color": COLOURS["ink-2"]},
-        hoverlabel={"bgcolor": COLOURS["panel"], "bordercolor": COLOURS["line-2"], "font": {"color": COLOURS["ink"]}},
-        paper_bgcolor=CLEAR,
-        plot_bgcolor=CLEAR,
-        xaxis={**axis, "title": {"text": x}},
-        yaxis={**axis, "title": {"text": y}},
-        legend={"orientation": "h", "y": -0.28, "yanchor": "top"},
-        margin={"l": 56, "r": 16, "t": 40, "b": 48},
-        barmode="group",
-        height=height,
-        meta={"colours": {value: name for name, value in COLOURS.items()}},
-    )
+    layout = {  # given whole: `update_layout` goes through it name by name, which takes ten times as long
+        "template": UNSTYLED,
+        "title": {"text": title, "font": {"size": 14, "color": COLOURS["ink"]}, "x": 0.01, "xref": "container"},
+        "font": {"family": FONT, "size": 12, "color": COLOURS["ink-2"]},
+        "hoverlabel": {
+            "bgcolor": COLOURS["panel"],
+            "bordercolor": COLOURS["line-2"],
+            "font": {"color": COLOURS["ink"]},
+        },
+        "paper_bgcolor": CLEAR,
+        "plot_bgcolor": CLEAR,
+        "xaxis": {**axis, "title": {"text": x}},
+        "yaxis": {**axis, "title": {"text": y}},
+        "legend": {"orientation": "h", "y": -0.28, "yanchor": "top"},
+        "margin": {"l": 56, "r": 16, "t": 40, "b": 48},
+        "barmode": "group",
+        "height": height,
+        "meta": {"colours": {value: name for name, value in COLOURS.items()}},
+    }
+    return go.Figure(layout=layout)
 
 
 def no_narrower(drawn: go.Figure, pixels: int) -> go.Figure:
