@@ -6,7 +6,7 @@ import { embedPairs } from "./embed.js";
 import { makeFilter, specOf } from "./filters.js";
 import { packed } from "./packed.js";
 import { pairsOf, placeOf, turned } from "./rooms/address.js";
-import { roomIn } from "./rooms/rooms.js";
+import { noRoom, roomIn } from "./rooms/rooms.js";
 import { readStage, stagePairs, usualStage } from "./stage/stagelink.js";
 import { createStages } from "./stages.js";
 
@@ -62,6 +62,7 @@ export function createLink(store, session, notify = () => {}) {
     /** What the address asks for. */
     read() {
       const query = new URLSearchParams(location.search);
+      if (!ready && noRoom(query)) notify(noRoom(query));
       return {
         trace: query.get("trace"),
         config: readConfig(query, session.catalogue?.methods ?? [], session.catalogue?.models),

@@ -51,6 +51,22 @@ function reopened(url) {
   return { store, name, config };
 }
 
+test("a room that the page does not have is told once", () => {
+  globalThis.location = new URL("http://127.0.0.1/?room=many");
+  const { told, link } = made();
+  link.restore(link.read().view);
+  link.read();
+  assert.deepEqual(told, [
+    'This page has no room "many": a link\'s room is one of compare, runs, trajectories, judge, papers, learn.',
+  ]);
+  for (const room of ["?room=runs", "?"]) {
+    globalThis.location = new URL(`http://127.0.0.1/${room}`);
+    const one = made();
+    one.link.read();
+    assert.deepEqual(one.told, []);
+  }
+});
+
 test("a link restores cursor, time, filters and options", () => {
   const { store, link } = made();
   store.load(LANES);

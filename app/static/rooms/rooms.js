@@ -45,6 +45,14 @@ export const roomOf = (name) => roomsHere().find(({ id, holds }) => id === name 
 /** The room that an address asks for; the first where it asks for none that exists. @param {URLSearchParams} query */
 export const roomIn = (query) => roomsHere().find(({ id }) => id === query.get("room"))?.id ?? ROOMS[0].id;
 
+/** Why an address that asks for a room gets another; nothing where it does not. @param {URLSearchParams} query */
+export function noRoom(query) {
+  const asked = query.get("room");
+  if (!asked || roomIn(query) === asked) return "";
+  const known = roomsHere().map(({ id }) => id);
+  return `This page has no room "${asked.slice(0, 40)}": a link's room is one of ${known.join(", ")}.`;
+}
+
 /**
  * @param {HTMLElement} element the page
  * @param {import("../types/store.js").Store} store
