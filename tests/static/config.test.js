@@ -123,7 +123,10 @@ test("the page opens with its first preset, else with two methods", () => {
     firstConfig(catalogue).lanes.map((lane) => lane.method),
     ["a", "b"],
   );
-  assert.equal(firstConfig({ ...catalogue, models: [] }).models, "");
+  const { lanes, ...rest } = firstConfig({ ...catalogue, models: [], limits: { lanes: 1 } });
+  assert.equal(lanes.length, 1);
+  const plain = { temperature: 0, top_p: 1, top_k: 0, seed: 0, chat: false }; // greedy, nothing cut off
+  assert.deepEqual(rest, { preset: "", models: "", prompt: "", max_new_tokens: 128, ...plain });
 });
 
 test("requests that ask for the same are the same", () => {

@@ -41,6 +41,8 @@ test("a depth takes the candidates of that level", () => {
     [0, 1],
     [1, 1],
   ]);
+  const tokens = [1, 2, 3].map((depth) => passing({ kind: "depth", depth }).tokens);
+  assert.deepEqual(tokens, [[0, 3], [1], [2]], "a correction stands where its draft token stood");
 });
 
 test("rounds by how many candidates they accepted, and by the rank of the last", () => {

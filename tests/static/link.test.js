@@ -112,6 +112,9 @@ test("the open tab of a room is in its link and comes back; an old link opens th
   const judge = { ...store.options, room: "judge" };
   assert.equal(turned(placeOf(new URLSearchParams("room=judge")), judge), true);
   assert.equal(turned({ ...judge }, judge), false);
+  const page = { ...judge, room: "learn", tab: "methods", name: "sd" };
+  assert.equal(turned({ ...page }, page), false);
+  for (const was of [{ tab: "lessons" }, { name: "ar" }]) assert.equal(turned({ ...page, ...was }, page), true);
 });
 
 test("the link of a recording names it and asks for no run", () => {

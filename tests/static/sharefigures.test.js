@@ -1,6 +1,35 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rankBars } from "../../app/static/stage/sharefigures.js";
+import { budget, rankBars } from "../../app/static/stage/sharefigures.js";
+import { round } from "./runs.js";
+
+test("a token's time is parted among all that took it, one part behind the other", () => {
+  const timed = (more) => ({ ...round({ drafted: 1, accepted: 1 }), draft_ms: 2, verify_ms: 5, other_ms: 3, ...more });
+  const head = { drafter: "model" };
+  const parts = (rounds, drafter = head) => budget({ head: drafter }, rounds).map(({ colour: _, ...rest }) => rest);
+  assert.deepEqual(parts([timed(), timed()]), [
+    { words: "draft", before: 0, value: 1, share: 0.2 },
+    { words: "target", before: 1, value: 2.5, share: 0.5 },
+    { words: "other", before: 3.5, value: 1.5, share: 0.3 },
+  ]);
+  const scored = parts([timed({ extras: { reward: 0.5, early_ms: 1 } })]);
+  assert.deepEqual(
+    scored.map(({ words, before, value }) => [words, before, value]),
+    [
+      ["draft", 0, 1],
+      ["target", 1, 2.5],
+      ["reward model", 3.5, 0.5],
+      ["other", 4, 1],
+    ],
+  );
+  assert.deepEqual(
+    parts([timed()], { drafter: "none" }).map(({ words, value }) => [words, value]),
+    [
+      ["target", 2.5],
+      ["other", 2.5],
+    ],
+  );
+});
 
 test("bars of ranks hold every round once, and methods share their ranks", () => {
   const accepted = Array.from({ length: 61 }, (_, i) => i % 3);

@@ -10,7 +10,9 @@ import { paintBand, paintRuler } from "../../app/static/stage/scorepaint.js";
 import { readStage, stagePairs } from "../../app/static/stage/stagelink.js";
 import { columnsIn, dirtyFrom, rowsOf } from "../../app/static/stage/tiles.js";
 import { bars } from "../../app/static/stage/trackpaint.js";
+import { createStore } from "../../app/static/store.js";
 import { NOT_YET } from "../../app/static/thresholds.js";
+import { round, trace } from "./runs.js";
 import { recordedStore } from "./storeofcase.js";
 
 const store = recordedStore("all_methods");
@@ -241,6 +243,39 @@ test("an accepted run never crosses a target call", () => {
     assert.ok(span.from >= round.start && span.to <= round.start + round.tokens.length);
   }
   assert.equal(firstFrom(spans, spans[2].from), 2);
+});
+
+test("a band tells what a veto ended, how far drafts reach and how wide they are", () => {
+  const made = createStore();
+  const nodes = [0, 0, 1].map((parent, i) => ({
+    token: 90 + i,
+    parent: parent - 1,
+    depth: i < 2 ? 1 : 2,
+    state: "discarded",
+  }));
+  nodes[0].state = "vetoed";
+  const tree = { drafted: 3, levels: 2, nodes, ids: [7] };
+  made.load([trace("veto", [round({ drafted: 2, accepted: 1 }), round(tree), round({ drafted: 4, accepted: 4 })])]);
+  const { spans, overhangs, drafts, widest, reach } = bandOf(made.runs.get("veto"));
+  assert.deepEqual(
+    spans.map(({ from, to, kind }) => [from, to, kind]),
+    [
+      [0, 1, "accepted"],
+      [1, 2, "correction"],
+      [2, 3, "vetoed"],
+      [3, 7, "accepted"],
+      [7, 8, "bonus"],
+    ],
+  );
+  assert.deepEqual(
+    overhangs.map(({ from, to, round: index }) => [from, to, index]),
+    [
+      [1, 2, 0],
+      [2, 4, 1],
+    ],
+  );
+  assert.deepEqual(drafts[1].breadth, [2, 1]);
+  assert.deepEqual([widest, reach], [2, 4]);
 });
 
 test("a band grows with its run and reads only what is new", () => {

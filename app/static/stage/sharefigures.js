@@ -24,6 +24,7 @@ import {
 const BARS = 24; // of the histogram of ranks, at most
 
 /**
+ * @typedef {import("../types/store.js").Run} Run
  * @typedef {import("../types/trace.js").Round} Round
  * @typedef {import("../figures.js").Figure} Figure
  * @typedef {Omit<Figure, "names"> & {none: string, of: (rounds: readonly Round[]) => string,
@@ -147,6 +148,19 @@ export function rankBars(accepted, rejected, last) {
   });
 }
 
+/** Where a run's time goes, a row a part: its milliseconds a token, those of the parts before it, and its share.
+ * @param {Run} run @param {readonly Round[]} rounds */
+export function budget(run, rounds) {
+  const numbers = summary(billed(run, rounds));
+  const [tokens, total] = [Math.max(1, numbers.tokens), numbers.draft + numbers.verify + numbers.other];
+  let before = 0;
+  return timesOf([numbers]).map(({ part, words, colour }) => {
+    const row = { words, colour, before, value: numbers[part] / tokens, share: numbers[part] / total };
+    before += row.value;
+    return row;
+  });
+}
+
 /** @type {Share} */
 const time = {
   id: "time",
@@ -167,9 +181,7 @@ const time = {
     ),
   }),
   draw({ rounds, width, height, title, domain, run }) {
-    const numbers = summary(billed(run, rounds));
-    const total = numbers.draft + numbers.verify + numbers.other;
-    const parts = timesOf([numbers]);
+    const parts = budget(run, rounds);
     const chart = frame({
       width,
       height,
@@ -182,14 +194,12 @@ const time = {
       yName: "",
     });
     const x = linear(0, domain.x * 1.02, chart.left, chart.right);
-    let base = 0;
     const all = parts.length + 1;
-    parts.forEach(({ part, words, colour }, i) => {
-      const value = numbers[part] / Math.max(1, numbers.tokens);
+    parts.forEach(({ words, colour, before, value, share }, i) => {
       const y = chart.y(all - 1.1 - i);
       chart.plot.append(
         s("rect", {
-          x: x(base),
+          x: x(before),
           y: chart.y(all - 0.15),
           width: Math.max(0, x(value) - x(0)),
           height: chart.y(all - 0.95) - chart.y(all - 0.15),
@@ -198,13 +208,12 @@ const time = {
         s("rect", { x: x(0), y: y + 4, width: Math.max(0.5, x(value) - x(0)), height: 9, fill: `var(${colour})` }),
         label(chart.left - 5, y + 12, words, { "text-anchor": "end" }),
       );
-      const text = `${fmt(value, 2)} ms, ${percent(value / (total / Math.max(1, numbers.tokens)))}`;
-      chart.plot.append(label(chart.right + 8, y + 12, text));
-      base += value;
+      chart.plot.append(label(chart.right + 8, y + 12, `${fmt(value, 2)} ms, ${percent(share)}`));
     });
+    const { before, value } = parts[parts.length - 1];
     chart.plot.append(
       label(chart.left - 5, chart.y(all - 0.7), "all", { "text-anchor": "end" }),
-      label(chart.right + 8, chart.y(all - 0.7), `${fmt(base, 2)} ms`, { fill: "var(--ink)" }),
+      label(chart.right + 8, chart.y(all - 0.7), `${fmt(before + value, 2)} ms`, { fill: "var(--ink)" }),
     );
     return chart.figure;
   },
