@@ -476,7 +476,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     (
         Fault(
             "relaxed whatever the threshold",
-            "engine.analysis.decisions:decide",
+            "engine.analysis.decisions:_overridden",
             '"relaxed" if held',
             '"relaxed" if True',
         ),
@@ -485,7 +485,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     (
         Fault(
             "a node's own number first",
-            "engine.analysis.decisions:numbers",
+            "engine.analysis.decisions:_numbers",
             "if name in reason",
             "if name in reason and not field",
         ),
