@@ -121,11 +121,7 @@ function show(store, state, parts, catalogue) {
   const domain = figure.domain([rounds, ...others.map(({ list }) => list)]);
   const width = Math.max(280, state.width || 480);
   const common = { store, run, domain };
-  const focused = document.activeElement?.closest?.(".v-pick")?.getAttribute("aria-label");
   parts.body.replaceChildren(figure.draw({ ...common, rounds, width, height: 236, small: false, title: figure.name }));
-  /** @type {SVGElement | null} */
-  const again = focused ? parts.body.querySelector(`[aria-label="${CSS.escape(focused)}"]`) : null;
-  again?.focus();
   parts.caption.replaceChildren(caption(figure, endSaid(domain), catalogue));
   const room = state.room || width;
   const columns = Math.max(1, Math.min(others.length, Math.floor(room / 150)));

@@ -1,22 +1,46 @@
 // @ts-check
 // Focus across a redraw: the element that had it is another one afterwards, of the same name.
 
-/** @param {Element | null} element */
-const nameOf = (element) => element?.getAttribute("aria-label") ?? element?.textContent ?? "";
+const CONTROLS = "a, button, input, select, summary, textarea, [tabindex]";
+
+/** @param {Element} element */
+const nameOf = (element) => element.getAttribute("aria-label") ?? element.textContent ?? "";
+
+/** The controls of one name in `root` that may be used, in order. @param {Element} root @param {string} name */
+const namesakes = (root, name) =>
+  [...root.querySelectorAll(CONTROLS)].filter((one) => nameOf(one) === name && !one.matches(":disabled"));
 
 /** @param {Element | undefined} element @returns {element is HTMLInputElement | HTMLTextAreaElement} */
 const isText = (element) =>
   element instanceof HTMLTextAreaElement || (element instanceof HTMLInputElement && element.type === "text");
 
-/** Draw `root` anew; what had the focus in it, and where one was writing, is found again.
- * @param {HTMLElement} root @param {() => void} draw */
+/** Draw `root` anew; what had the focus in it, and where one was writing, is found again, or else `root` has it.
+ * @param {Element} root @param {() => void} draw */
 export function refocused(root, draw) {
   const was = document.activeElement;
   const held = was && was !== root && root.contains(was) ? nameOf(was) : "";
+  const nth = was && held ? namesakes(root, held).indexOf(was) : -1;
   draw();
-  if (!was || !held || was === document.activeElement) return;
-  const again = [...root.querySelectorAll("button, input, textarea")].find((one) => nameOf(one) === held);
-  if (!(again instanceof HTMLElement)) return root.focus();
-  again.focus();
+  const now = document.activeElement;
+  if (!was || !held || (now !== document.body && now !== was)) return;
+  if (was.isConnected && !was.matches(":disabled")) return; // a browser takes the focus from what is switched off
+  const again = namesakes(root, held)[nth];
+  if (again instanceof HTMLElement || again instanceof SVGElement) again.focus({ preventScroll: true });
+  else if (root instanceof HTMLElement) enter(root);
   if (isText(again) && isText(was)) again.setSelectionRange(was.selectionStart, was.selectionEnd);
+}
+
+/** Give a place the focus that holds controls and is none itself, for keys to go on from there.
+ * @param {HTMLElement} place */
+function enter(place) {
+  if (place.tabIndex < 0) place.tabIndex = -1;
+  place.focus({ preventScroll: true });
+}
+
+/** Let views draw; where one of them takes away or switches off what has the focus, the focus stays in that view.
+ * @param {() => void} draw */
+export function keepingFocus(draw) {
+  const view = typeof document === "undefined" ? null : document.activeElement?.closest("[data-view]");
+  if (view) refocused(view, draw);
+  else draw();
 }

@@ -3,6 +3,7 @@
 // types/store.d.ts, explained in docs/design/0008-page.md.
 
 import { createEmitter } from "./emitter.js";
+import { keepingFocus } from "./refocus.js";
 import { roundInside } from "./run/phases.js";
 import { across, addEvent, divergenceOf, forcedOf, makeRun, roundsAt, statsOf, textOf } from "./run.js";
 import { USUAL } from "./stage/usual.js";
@@ -255,7 +256,7 @@ function createFrames() {
   }
   /** @type {Store["frame"]} */
   const frame = (key, draw) => {
-    if (!due.size) requestAnimationFrame(drawAll);
+    if (!due.size) requestAnimationFrame(() => keepingFocus(drawAll));
     due.set(key, draw);
   };
   /** @type {Store["seldom"]} */

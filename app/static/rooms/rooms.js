@@ -85,6 +85,11 @@ export function mountRooms(element, store, lab) {
     }
   }
 
+  /** The focus went with the room that was left: keys go on from the stage. */
+  function onStage() {
+    if (document.activeElement === document.body) document.getElementById("stage")?.focus({ preventScroll: true });
+  }
+
   /** What a room holds goes; work that it started hears "close", as in a dialog. @param {HTMLElement} section */
   function empty(section) {
     if (!section.firstChild) return;
@@ -109,6 +114,7 @@ export function mountRooms(element, store, lab) {
   store.on("options", (name) => {
     if (name !== "room") return;
     show(asked?.name, asked?.rest);
+    if (store.options.room === ROOMS[0].id) onStage();
     scrollTo({ top: 0 });
   });
   lab.ui.on("open", ({ name, rest }) => {

@@ -44,8 +44,12 @@ export function goButtons(store, lab, go) {
     const { phase, repeating, line, loading } = store.status;
     const busy = ["queued", "loading", "running"].includes(phase);
     const against = repeats.hindrance();
+    const focused = document.activeElement;
     stop.disabled = !busy && !repeating;
     repeat.disabled = against !== "" || repeating !== null;
+    // on a button that is switched off the keyboard would be lost
+    if (focused === repeat && repeat.disabled) (stop.disabled ? run : stop).focus();
+    if (focused === stop && stop.disabled) run.focus();
     repeat.title = against || "The shown methods again on the same prompt, for the spread of their numbers";
     repeatWord.textContent = repeating ? (repeating.run < 0 ? "Waiting…" : `Run ${repeating.run + 1} of`) : "Repeat";
     const place = line && (phase === "queued" || repeating) ? waitingWords(line) : "";

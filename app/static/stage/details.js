@@ -63,7 +63,9 @@ export function mount(element, store) {
   }
 
   function toggle() {
+    const here = [hide, show].some((button) => button === document.activeElement);
     store.setOption("details", store.options.details === "hidden" ? "auto" : "hidden");
+    if (here) (place() === "hidden" ? show : hide).focus(); // on a button that is not shown the keyboard would be lost
   }
 
   function draw() {

@@ -1,0 +1,75 @@
+"""The keyboard keeps its place: what is redrawn, switched off, hidden or left hands the focus on."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def drawn(page) -> None:
+    """Wait until the views have drawn what is due."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def test_a_sign_and_a_bar_that_filter_keep_the_focus(visit):
+    page = visit()
+    sign = page.locator(".strip .legend button").nth(1)
+    sign.focus()
+    for pressed in ("true", "false"):
+        page.keyboard.press("Enter")
+        expect(sign).to_have_attribute("aria-pressed", pressed)
+        drawn(page)
+        expect(sign).to_be_focused()
+    page.keyboard.press("4")
+    bar = page.locator("[data-view='stage/shares'] .v-pick[tabindex='0']").nth(5)  # others of its name come before it
+    bar.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("draftscope.store.filters.size === 1")
+    drawn(page)
+    expect(bar).to_be_focused()
+
+
+def test_what_is_gone_leaves_the_focus_in_its_view(visit):
+    page = visit()
+    page.locator(".strip .legend button").first.click()
+    page.get_by_role("button", name="Remove filter").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".strip .filters .chip")).to_have_count(0)
+    expect(page.locator(".strip")).to_be_focused()
+
+
+def test_a_button_that_is_switched_off_hands_the_focus_on(visit, server, monkeypatch):
+    page = visit()
+    monkeypatch.setattr(server.lab, "pause", 0.1)
+    run, stop = (page.get_by_role("button", name=name, exact=True) for name in ("Run", "Stop"))
+    page.get_by_label("Runs of each method").fill("20")
+    page.locator(".repeat button").focus()
+    page.keyboard.press("Enter")
+    expect(stop).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(stop).to_be_disabled()
+    expect(run).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_function("draftscope.store.status.phase === 'running'")
+    stop.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("draftscope.store.status.phase === 'done'")
+    expect(run).to_be_focused()
+
+
+def test_details_that_are_hidden_by_their_button_are_shown_by_the_next(visit):
+    page = visit()
+    page.get_by_role("button", name="Hide", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Details", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Hide", exact=True)).to_be_focused()
+
+
+@pytest.mark.parametrize("room", ["runs", "papers", "learn"])
+def test_who_leaves_a_room_by_key_is_on_the_stage(visit, room):
+    page = visit(f"?room={room}")
+    expect(page.locator(f"[data-room={room}]")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.locator("[data-room=compare]").wait_for()
+    expect(page.locator("#stage")).to_be_focused()
