@@ -82,13 +82,15 @@ export function createBus(store, notify) {
       else waiting.push(go);
       return id;
     },
-    /** A run that still waits for its turn is taken from the queue. */
+    /** A run that the server has not begun is taken from the queue. */
     async stop() {
       if (!bus.busy) return;
       const { id, started } = current;
-      if (!started && gate) gate.trigger("halt", {});
       const known = await soon(gate?.server.stop(id), null);
       if ((started && known) || current.id !== id || left()) return;
+      if (!started && current.started) return bus.stop(); // it began meanwhile
+      // what the server does not know waits in the queue; only now, as nothing can be taken out before it has its place
+      if (!started && !known) gate?.trigger("halt", {});
       finish();
       if (started && known === null) notify(LOST);
     },

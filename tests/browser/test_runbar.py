@@ -231,3 +231,12 @@ def test_while_a_case_is_fetched_it_is_said_and_nothing_asks_for_a_run(visit_cas
     assert page.evaluate("draftscope.session.config.preset") == "sampled"
     held.pop().continue_()
     expect(page.locator(".lane").first).to_be_visible()
+
+
+def test_a_double_click_on_run_makes_one_run_and_no_fault(visit, server):
+    page = visit()
+    refused: list[str] = []
+    page.on("response", lambda answer: refused.append(answer.url) if answer.status >= 400 else None)
+    page.get_by_role("button", name="Run", exact=True).dblclick()
+    page.wait_for_function("draftscope.store.status.phase === 'done' && !draftscope.store.status.recorded")
+    assert refused == []

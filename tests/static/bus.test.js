@@ -107,19 +107,48 @@ test("a notice ends the run; text that is no message is passed over", async () =
 
 test("a run that waits for its turn is taken from the queue; one that runs is asked to end", async () => {
   attach();
+  server.stop = async () => {
+    sent.push(["stop"]);
+    return false;
+  };
   await bus.start({ prompt: "x" });
   await bus.stop();
   assert.deepEqual(
     sent.map(([event]) => event),
-    ["run", "halt"],
+    ["run", "stop", "halt"], // the server's answer first: a run that was just sent has no place in the queue yet
   );
   assert.equal(bus.busy, false);
-  sent.splice(0);
+  server.stop = async () => true;
   await started();
   sent.splice(0);
   await bus.stop();
   assert.deepEqual(sent, []);
   assert.equal(bus.busy, true); // its last message ends it
+});
+
+test("a run that the server knows and the page has heard nothing of ends by itself", async () => {
+  attach();
+  await bus.start({ prompt: "x" });
+  await bus.stop();
+  assert.deepEqual(
+    sent.map(([event]) => event),
+    ["run"],
+  );
+  assert.equal(bus.busy, false);
+});
+
+test("a run that begins while it is asked to end is asked again", async () => {
+  attach();
+  const id = await bus.start({ prompt: "x" });
+  const asked = [];
+  server.stop = async (run) => {
+    receive({ id, seq: 0, phase: "queued" });
+    return asked.push(run) > 1;
+  };
+  await bus.stop();
+  assert.deepEqual(asked, [id, id]);
+  assert.equal(sent.length, 1);
+  assert.equal(bus.busy, true);
 });
 
 test("a recording stays one, with what its lanes say, until the lanes of a run replace it", async () => {
