@@ -269,7 +269,7 @@ function acts(paper, item, store, lab) {
               const { lanes, task, prompt, answer, temperature, max_new_tokens } = live;
               const models = modelsFor(live.models, lab);
               lab.session.configure(
-                { models, lanes: [...lanes], task, prompt, answer, temperature, max_new_tokens },
+                { preset: "", models, lanes: [...lanes], task, prompt, answer, temperature, max_new_tokens },
                 "papers",
               );
               store.setOption("room", "compare");

@@ -30,6 +30,7 @@ def test_an_item_is_found_opened_saved_and_run(visit_cases):
     item.get_by_role("button", name="Run it here").click()
     page.locator("[data-room=compare]").wait_for()
     page.wait_for_function("draftscope.session.config.lanes[1].knobs.drafting === 'stochastic'")
+    expect(page.get_by_label("Case", exact=True)).to_have_value("")  # these settings are no case's
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 700)])
