@@ -160,6 +160,6 @@ function runLinks(item, { store, lab }) {
 
 /** @param {string} prompt @param {Workshop["lab"]} lab */
 function take(prompt, lab) {
-  lab.session.configure({ preset: "", prompt });
+  lab.session.configure({ preset: "", prompt, task: undefined, answer: undefined });
   lab.ui.close();
 }

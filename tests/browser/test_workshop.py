@@ -73,6 +73,16 @@ def test_a_recorded_set_is_on_show_without_a_model(visit, server):
     assert server.lab.loads == loads
 
 
+def test_a_prompt_that_is_taken_to_the_run_bar_leaves_the_answer_of_the_case_behind(visit):
+    page = visit()
+    page.evaluate("draftscope.session.configure({ task: 'arithmetic', answer: '38' })")
+    workshop(page).get_by_role("button", name="Take this prompt to the run bar").click()
+    page.locator("[data-room=compare]").wait_for()
+    config = page.evaluate("draftscope.session.config")
+    assert config["prompt"].startswith("Question:")
+    assert config.get("task") is config.get("answer") is None, "another problem has another answer"
+
+
 def test_reviewing_by_keyboard_is_kept_and_resumed(visit):
     page = workshop(visit())
     for key in ("j", "a", "ArrowDown", "d", "s", "k", "j", "j", "u"):
