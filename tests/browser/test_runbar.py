@@ -124,6 +124,16 @@ def test_methods_are_chosen_by_keyboard_and_several_at_once(visit):
     sees(page, "document.activeElement.textContent", "Choose methods")
 
 
+def test_a_chosen_method_that_the_models_cannot_run_is_marked_with_its_reason(visit):
+    page = visit("?prompt=abc&m=plain&m=copycat&n=20")  # a run loads the models, and what they cannot run is known
+    page.wait_for_function("draftscope.store.status.phase === 'done'")
+    page.get_by_role("button", name="Edit", exact=True).click()
+    marked = page.locator(".runbar .chip.unable")
+    expect(marked).to_have_text("Cannot run on these models: Copy from the prompt")
+    expect(marked).to_have_attribute("title", re.compile("needs a longer prompt"))
+    expect(page.locator(".runbar .chip")).to_have_count(2)
+
+
 def test_repeat_gives_each_number_its_range_until_other_runs_are_shown(visit):
     page = visit()
     verdict, again = page.locator(".v-verdict"), bar(page, ".repeat button")

@@ -50,13 +50,18 @@ export function methodChoice(lab, edit) {
   function showChips() {
     chips.replaceChildren(
       ...lanes().map((lane, i) => {
-        const { title, guarantee } = card(lane.method) ?? { title: lane.method, guarantee: "" };
+        const { title, guarantee, unavailable } = card(lane.method) ?? {
+          title: lane.method,
+          guarantee: "",
+          unavailable: "",
+        };
         const count = Object.keys(lane.knobs).length;
         const words = count === 1 ? "1 setting changed" : `${count} settings changed`;
         return h(
-          `span.chip.${guarantee}`,
-          {},
-          h("span", {}, title, count ? h("i", { role: "img", "aria-label": words }, String(count)) : null),
+          `span.chip.${guarantee}${unavailable ? ".unable" : ""}`,
+          { title: unavailable || null },
+          unavailable ? h("span.unseen", {}, "Cannot run on these models: ") : null,
+          h("span.name", {}, title, count ? h("i", { role: "img", "aria-label": words }, String(count)) : null),
           h(
             "button.plain",
             { "aria-label": `Remove ${title}`, onclick: () => edit({ lanes: lanes().filter((_, j) => j !== i) }) },
@@ -102,6 +107,7 @@ export function methodChoice(lab, edit) {
   }
 
   session.on("methods", () => {
+    showChips();
     if (open) showSettings();
     if (picker.element.isConnected) picker.draw();
   });
