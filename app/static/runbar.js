@@ -89,7 +89,10 @@ export function mount(element, store, lab) {
   );
 
   preset.addEventListener("change", choosePreset);
-  models.addEventListener("change", () => session.chooseModels(models.value, ME));
+  models.addEventListener("change", () => {
+    void session.chooseModels(models.value, ME);
+    inWords();
+  });
   chat.addEventListener("change", () => edit({ chat: chat.checked }));
 
   function build() {

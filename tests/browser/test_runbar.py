@@ -250,3 +250,15 @@ def test_a_double_click_on_run_makes_one_run_and_no_fault(visit, server):
     page.get_by_role("button", name="Run", exact=True).dblclick()
     page.wait_for_function("draftscope.store.status.phase === 'done' && !draftscope.store.status.recorded")
     assert refused == []
+
+
+def test_other_models_are_said_at_once(visit):
+    page = visit()
+    page.get_by_role("button", name="Edit", exact=True).click()
+    page.evaluate("""() => {
+        const { session } = draftscope;
+        session.take({ ...session.catalogue, models: [...session.catalogue.models, 'others'] }, session.config);
+    }""")
+    page.get_by_label("Models").select_option("others")
+    expect(page.locator(".runbar .summary")).to_contain_text("others")
+    expect(page.locator(".runbar .stale")).to_have_text("Settings changed, press Run")
