@@ -50,6 +50,18 @@ def test_a_task_can_be_solved_and_refuses_wrong_answers(lesson: Lesson, step: St
     assert not any(check(some(step.task), given) for given in wrong)
 
 
+def test_who_takes_slower_for_faster_is_not_told_to_be_right() -> None:
+    """A prediction of a ratio of speeds, or a share of one, has no right answer at the other side of 1."""
+    ratios = [
+        (task.answer / unit, task.tolerance / unit)
+        for _, step in TASKS
+        if (task := some(step.task)).kind == "predict" and re.search("faster|How fast", task.ask)
+        for unit in (100 if task.unit == "%" else 1,)
+    ]
+    assert len(ratios) >= 3
+    assert all(abs(answer - 1) > tolerance for answer, tolerance in ratios)
+
+
 def test_a_set_task_counts_what_the_run_recorded_at_its_own_setting() -> None:
     """The recorded knob gives the recorded number of decisions of that state."""
     tasks = [(step, task) for _, step in TASKS if (task := some(step.task)).kind == "set"]
