@@ -59,6 +59,16 @@ export function tell(element, words) {
   if (element.textContent !== words) element.textContent = words;
 }
 
+/** Fill a part anew where it would show something else: what has the focus there keeps it, and
+ * the same words are not read out again.
+ * @param {HTMLElement} part @param {unknown} shown @param {() => readonly (string | Node)[]} make */
+export function fresh(part, shown, make) {
+  const stamp = JSON.stringify(shown);
+  if (part.dataset.stamp === stamp && part.firstChild) return;
+  part.dataset.stamp = stamp;
+  part.replaceChildren(...make());
+}
+
 /**
  * 0.4137 -> "0.41"; tiny but not zero -> "<0.01"; unknown -> "–".
  * @param {number | null | undefined} value

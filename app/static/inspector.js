@@ -3,10 +3,11 @@
 
 import { barFigure, barRows, barsHeight, cutAt } from "./bars.js";
 import { nameOf, nodeSelection, samples } from "./columns.js";
-import { h, s } from "./dom.js";
+import { fresh, h, s } from "./dom.js";
 import { pieceOf, rich, SIGNS, sign } from "./draw.js";
 import { offer } from "./figure.js";
 import { flagLines } from "./flags.js";
+import { hush } from "./hush.js";
 import { alternativeButtons } from "./inspector/alternatives.js";
 import { chanceStrip, cutOf } from "./inspector/chance.js";
 import { formulaOf, plainText } from "./inspector/formula.js";
@@ -30,6 +31,7 @@ import { STATES, word } from "./words.js";
  */
 
 const TITLE = "Why this token"; // while there is none
+const NONE = "Choose a token: the sentence here says in the rule's own terms why it was accepted or rejected.";
 
 /** The elements that are filled anew, and the widths of the figures' places. */
 function build() {
@@ -37,7 +39,7 @@ function build() {
     widths: { bars: 0, strip: 0 },
     name: h("h3", { text: TITLE }),
     place: h("span.v-sub"),
-    why: h("p.v-why", { "aria-live": "polite" }),
+    why: h("p.v-why"),
     which: h("p.v-which"),
     from: h("p.v-from"),
     flags: h("div.v-flags"),
@@ -101,6 +103,7 @@ export function mount(element, store, lab) {
   });
   watch.observe(parts.bars);
   watch.observe(parts.strip);
+  hush(store, parts.why);
   offer(element, lab, () => pictureOf(element));
   later();
 }
@@ -112,8 +115,7 @@ function show(store, parts, lab, continuing) {
   parts.back.disabled = parts.next.disabled = !it;
   if (!it) {
     parts.order.hidden = parts.distribution.hidden = true;
-    parts.why.textContent =
-      "Choose a token: the sentence here says in the rule's own terms why it was accepted or rejected.";
+    fresh(parts.why, NONE, () => [NONE]);
     parts.name.textContent = TITLE;
     parts.place.textContent = "";
     const { which, from, flags, bars, others, formula, strip, numbers } = parts;
@@ -145,9 +147,8 @@ function showSentence(store, parts, it) {
   const which = node && !own ? `, draft token ${(it.index ?? 0) + 1} of ${round.nodes.length}` : "";
   const when = cell ? `iteration ${round.extras.iteration}` : `round ${it.roundIndex}`;
   parts.place.textContent = `${nameOf(store, run)}: ${when}, position ${it.pos}${which}`;
-  parts.why.replaceChildren(
-    ...rich(cell?.why ?? token?.why ?? (token && token.node == null ? null : node?.why) ?? neutral(it, state)),
-  );
+  const why = cell?.why ?? token?.why ?? (token && token.node == null ? null : node?.why) ?? neutral(it, state);
+  fresh(parts.why, why, () => rich(why));
 }
 
 const FATES = new Map([
@@ -283,15 +284,6 @@ function whichWords(left, shown, sampled, distribution) {
   if (shown || (!left && distribution === "sampled")) return `Sentence and bars speak of ${what}.`;
   const bars = distribution === "raw" && sampled ? "the raw ones" : "these before a sibling was rejected";
   return `The sentence speaks of ${what}; the bars show ${bars}.`;
-}
-
-/** Fill a part anew where it would show something else: what has the focus there keeps it.
- * @param {HTMLElement} part @param {unknown} shown @param {() => Node[]} make */
-function fresh(part, shown, make) {
-  const stamp = JSON.stringify(shown);
-  if (part.dataset.stamp === stamp && part.firstChild) return;
-  part.dataset.stamp = stamp;
-  part.replaceChildren(...make());
 }
 
 /** To another draft token of the round, or a token of it without one. @param {Store} store @param {number} by */

@@ -2,9 +2,10 @@
 // The verdict: the engine's sentence on the selected run, its dominant cause, and how it was measured.
 
 import { lockedRun, nameOf } from "./columns.js";
-import { h } from "./dom.js";
+import { fresh, h } from "./dom.js";
 import { perCall, times } from "./draw.js";
 import { offer } from "./figure.js";
+import { hush } from "./hush.js";
 import { drafted, plainOf, roundsOf, summary } from "./numbers.js";
 import { pictureOf } from "./picture.js";
 import { callsSaid, callWords, tauWords } from "./run/calls.js";
@@ -28,11 +29,12 @@ export function mount(element, store, lab) {
   const line = h("p.v-verdict-line", { role: "status" });
   const cause = h("span.v-verdict-cause");
   const how = h("span.v-verdict-how");
+  hush(store, line);
   element.classList.add("v-view", "v-verdict");
   element.replaceChildren(line, h("p.v-verdict-small", {}, cause, how));
   const draw = () => {
     const words = verdict(store);
-    line.replaceChildren(...strong(words.line));
+    fresh(line, words.line, () => strong(words.line));
     cause.textContent = words.cause;
     how.textContent = `${words.how}${outside(store, lab)}`;
     element.dataset.cause = words.id;

@@ -3,9 +3,10 @@
 // that changes.
 
 import { nameOf, nodeSelection, selectedRun } from "./columns.js";
-import { h, s } from "./dom.js";
+import { h, s, tell } from "./dom.js";
 import { fmt, label, linear, pieceOf } from "./draw.js";
 import { offer } from "./figure.js";
+import { hush } from "./hush.js";
 import { idle, idleWords } from "./idle.js";
 import { pictureOf } from "./picture.js";
 import { reheated, samplingOf, temperable, temperatureWords } from "./temperature.js";
@@ -42,7 +43,7 @@ function build() {
     about: h("p.v-sub"),
     reset: h("button.v-button", { type: "button", text: "As run" }),
     sliders: h("div.v-sliders"),
-    words: h("p.v-whatif-words", { "aria-live": "polite" }),
+    words: h("p.v-whatif-words"),
     strip: h("div"),
     row: h("p.v-row"),
     empty: h("p.v-empty"),
@@ -76,6 +77,7 @@ export function mount(element, store, lab) {
   store.on("options", (name) => name === "whatif" && later());
   store.on("data", () => store.seldom("whatif", draw));
   new ResizeObserver(later).observe(parts.strip);
+  hush(store, parts.words);
   offer(element, lab, () => (state.figure ? pictureOf(element) : null));
   later();
 }
@@ -118,7 +120,7 @@ function show(store, state, parts) {
   const knobs = state.knobs ?? firstOf(run);
   const { result, words } = outcome(run, knobs, Boolean(state.knobs), store.visibleRounds(run));
   parts.reset.disabled = !state.knobs;
-  parts.words.textContent = words;
+  tell(parts.words, words);
   state.figure = strip(run, result, Boolean(state.knobs), parts.strip.clientWidth || 420);
   parts.strip.replaceChildren(state.figure);
   const { changed } = result;

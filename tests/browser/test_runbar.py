@@ -262,3 +262,29 @@ def test_other_models_are_said_at_once(visit):
     page.get_by_label("Models").select_option("others")
     expect(page.locator(".runbar .summary")).to_contain_text("others")
     expect(page.locator(".runbar .stale")).to_have_text("Settings changed, press Run")
+
+
+SPOKEN = """() => {
+    window.spoken = [];
+    const LIVE = "[role=status], [role=alert], [aria-live]";
+    new MutationObserver((changes) => {
+        const regions = changes.map(({ target }) => (target.closest ? target : target.parentElement)?.closest(LIVE));
+        for (const one of new Set(regions))
+            if (one?.checkVisibility() && one.ariaLive !== "off") spoken.push(one.textContent.trim());
+    }).observe(document.body, { subtree: true, childList: true, characterData: true });
+}"""
+
+
+def test_of_a_run_its_start_and_its_end_are_read_out_once(visit):
+    page = visit()
+    page.locator(".lane .k").first.click()
+    page.get_by_role("button", name="Run", exact=True).focus()
+    page.evaluate(SPOKEN)
+    page.keyboard.press("Enter")
+    page.wait_for_function("draftscope.store.status.phase === 'done' && !draftscope.store.status.recorded")
+    expect(page.locator(".v-verdict-line")).to_contain_text("once")
+    page.wait_for_timeout(600)  # what is drawn seldom
+    said = [words for words in page.evaluate("spoken") if words]
+    assert said[0] == "Running"
+    assert sum("tokens a target call" in words for words in said) == 1, said
+    assert len(said) == len(set(said)) <= 5, said

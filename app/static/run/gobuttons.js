@@ -1,7 +1,7 @@
 // @ts-check
 // Run, Step, Stop and Repeat: what may be pressed now, and how long a run waits.
 
-import { h } from "../dom.js";
+import { h, tell } from "../dom.js";
 import { icon } from "../icons.js";
 import { createRepeats, inRange, LEAST, MOST } from "./repeat.js";
 import { loadingWords, waitingWords } from "./waiting.js";
@@ -15,6 +15,7 @@ export function goButtons(store, lab, go) {
   const { session } = lab;
   const repeats = createRepeats(store, lab);
   const waits = h("span.waits", { role: "status" });
+  const begun = h("span.unseen", { role: "status" });
   const runWord = h("span", {}, "Run");
   const run = h(
     "button.primary",
@@ -51,9 +52,10 @@ export function goButtons(store, lab, go) {
     if (focused === repeat && repeat.disabled) (stop.disabled ? run : stop).focus();
     if (focused === stop && stop.disabled) run.focus();
     repeat.title = against || "The shown methods again on the same prompt, for the spread of their numbers";
-    repeatWord.textContent = repeating ? (repeating.run < 0 ? "Waiting…" : `Run ${repeating.run + 1} of`) : "Repeat";
+    tell(repeatWord, repeating ? (repeating.run < 0 ? "Waiting…" : `Run ${repeating.run + 1} of`) : "Repeat");
     const place = line && (phase === "queued" || repeating) ? waitingWords(line) : "";
-    waits.textContent = loading && busy ? loadingWords(loading) : place;
+    tell(waits, loading && busy ? loadingWords(loading) : place);
+    tell(begun, phase === "running" ? "Running" : ""); // its end is told by the verdict
     runWord.textContent = WAITING[phase] ?? "Run";
     run.classList.toggle("busy", phase in WAITING);
   }
@@ -61,5 +63,5 @@ export function goButtons(store, lab, go) {
   store.on("status", draw);
   session.on("ran", draw);
   const again = h("div.repeat", {}, repeat, h("span", { "aria-hidden": "true" }, "×"), often);
-  return { element: h("div.go", {}, run, step, stop, again), waits, draw };
+  return { element: h("div.go", {}, run, step, stop, again, begun), waits, draw };
 }
