@@ -3,6 +3,7 @@
 Nothing is excluded: Gradio's own frame around the page is held to the same.
 """
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -127,7 +128,7 @@ def test_rooms(page: Page, room: str, sign: str) -> None:
         ("gallery", "", "#case-easd_hurts svg"),
         ("glossary", "", ".glossary dt"),
         ("methods", "", ".card"),
-        ("methods", "easd", ".doc h1"),
+        ("methods", "easd", ".doc h3"),
     ],
 )
 def test_learn(page: Page, tab: str, name: str, sign: str) -> None:
@@ -151,6 +152,19 @@ def test_all_methods(page: Page) -> None:
         ask(page, stage=view)
         expect(page.locator(f"#stage-{view}")).to_be_visible()
         nothing_is_found(page, f"all methods, {view}")
+
+
+@pytest.mark.parametrize(
+    ("query", "sign"),
+    [("", ".lane"), ("?v=shares", ".shares .share"), ("?room=learn&tab=methods&name=easd", ".doc table")],
+)
+def test_no_level_of_headings_is_left_out(pages: Pages, address: str, query: str, sign: str) -> None:
+    page = pages.open(address + query)
+    page.locator(sign).first.wait_for()
+    levels = page.evaluate("""[...document.querySelectorAll("h1, h2, h3, h4, h5, h6")]
+        .filter((one) => one.checkVisibility()).map((one) => Number(one.tagName[1]))""")
+    assert levels.count(1) == 1
+    assert all(below <= above + 1 for above, below in itertools.pairwise(levels)), levels
 
 
 def test_it_would_find_something(page: Page) -> None:

@@ -157,7 +157,7 @@ def test_the_glossary_is_searched_and_typeset(visit_cases):
 
 def test_a_method_has_a_page_and_only_what_is_allowed_comes_over(visit_cases):
     page = visit_cases("?room=learn&tab=methods&name=easd")
-    page.locator(".doc h1", has_text="EASD").wait_for()
+    page.locator(".doc h3", has_text="EASD").wait_for()
     expect(page.locator(".doc math").nth(3)).to_be_attached()
     page.locator(".doc a", has_text="E2").first.click()
     page.locator("#text-e2").wait_for()

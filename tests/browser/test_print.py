@@ -102,7 +102,7 @@ def test_figures_take_the_room_of_a_sheet(visit_cases: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "sign"), [("room=learn&tab=methods&name=ar", ".doc h1"), ("room=runs", ".pooled table")]
+    ("query", "sign"), [("room=learn&tab=methods&name=ar", ".doc h3"), ("room=runs", ".pooled table")]
 )
 def test_rooms_are_whole(visit_cases: Any, query: str, sign: str) -> None:
     page = visit_cases(f"?{query}")

@@ -19,6 +19,7 @@ const NAMESPACES = new Map([
 const DROPPED = set("script style template iframe object embed svg noscript textarea title");
 const ADDRESS = /^(https?:\/\/|\?|#)/i;
 const PREFIX = "text-"; // ids of a text are apart from those of the page
+const BELOW = 2; // levels by which the headings of a text lie below the page's and the room's
 
 /** @param {string} words */
 function set(words) {
@@ -47,6 +48,9 @@ export function attributeOf(namespace, name, value) {
   return name === "id" ? idOf(value) : value;
 }
 
+/** The tag that an element has on the page: a heading is one of a text. @param {string} tag */
+export const tagOf = (tag) => tag.replace(/^h([1-4])$/, (_, level) => `h${Number(level) + BELOW}`);
+
 /**
  * A copy of a node and what is in it, made of what is allowed alone.
  * @param {Node} node @param {Node} into @param {Document} page
@@ -62,7 +66,7 @@ export function adopt(node, into, page) {
       adopt(child, into, page);
       continue;
     }
-    const element = page.createElementNS(namespaceURI, localName);
+    const element = page.createElementNS(namespaceURI, tagOf(localName));
     for (const { name, value } of attributes) {
       const allowed = attributeOf(namespaceURI, name, value);
       if (allowed !== null) element.setAttribute(name, allowed);
