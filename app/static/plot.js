@@ -47,6 +47,10 @@ const settings = new WeakMap();
 const looked = new WeakMap();
 const look = () => document.body.className;
 
+/** The title of a figure, in the lines in which it was drawn. @type {WeakMap<HTMLElement, string>} */
+const titled = new WeakMap();
+const SETTLED = 200; // ms after the last change of the window
+
 /** The library, loaded once. @returns {Promise<Plotly>} */
 function plotly() {
   library ??= new Promise((done, failed) => {
@@ -107,7 +111,7 @@ function draw(Plotly, spot, figure) {
   });
   const width = onPaper() ? Math.min(spot.clientWidth, SHEET) : spot.clientWidth;
   if (onPaper()) Object.assign(layout, { width });
-  inLines(layout, width);
+  titled.set(spot, inLines(layout, width));
   const drawn = Plotly.react(spot, data, layout, settingsOf(Plotly, figure));
   drawing.set(spot, drawn);
   looked.set(spot, look());
@@ -181,7 +185,21 @@ function repaint() {
     }
   }
 }
+
+/** The library fits figures to another width, but not their titles: those that break elsewhere now are drawn anew. */
+function rewrap() {
+  for (const [spot, figure] of shown) {
+    if (!spot.isConnected || !drawing.has(spot)) continue;
+    const { layout } = recoloured(figure, ink);
+    if (inLines(layout, spot.clientWidth) !== titled.get(spot)) plot(spot, figure);
+  }
+}
 if (typeof document !== "undefined") {
+  let settling = 0;
+  addEventListener("resize", () => {
+    clearTimeout(settling);
+    settling = setTimeout(rewrap, SETTLED);
+  });
   new MutationObserver(repaint).observe(document.body, { attributeFilter: ["class"] });
   addEventListener("beforeprint", () => {
     const Plotly = here();

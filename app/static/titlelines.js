@@ -19,18 +19,19 @@ export function brokenAt(text, room, widthOf) {
   return lines;
 }
 
-/** Break the title of a figure that is so wide, and give it the height that the lines take.
- * @param {Record<string, any>} layout @param {number} width pixels */
+/** Break the title of a figure that is so wide, and give it the height that the lines take; tells the title as it is then.
+ * @param {Record<string, any>} layout @param {number} width pixels @returns {string} */
 export function inLines(layout, width) {
   const { title, font, margin } = layout;
   const pen = document.createElement("canvas").getContext("2d");
-  if (!title?.text || !pen || !width) return;
+  if (!title?.text || !pen || !width) return title?.text ?? "";
   const size = title.font?.size ?? 14;
   pen.font = `${size}px ${font?.family ?? "sans-serif"}`;
   const lines = brokenAt(title.text, width - SIDES, (text) => pen.measureText(text).width);
-  if (lines.length === 1) return;
+  if (lines.length === 1) return title.text;
   const more = (lines.length - 1) * size * LINE;
   title.text = lines.join("<br>");
   layout.margin = { ...margin, t: (margin?.t ?? 40) + more };
   layout.height = (layout.height ?? 320) + more;
+  return title.text;
 }

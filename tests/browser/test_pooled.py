@@ -211,3 +211,14 @@ def test_an_index_is_opened_alone_and_a_run_of_it_on_demand(opened: Any, tmp_pat
     expect(page.locator(".lane")).to_have_count(1)
     expect(page.locator(".lane")).to_contain_text("Bush")
     assert page.evaluate("[...draftscope.store.runs.values()][0].head.prompt") == "code 1"
+
+
+def test_a_title_is_broken_anew_when_the_window_gets_narrow_or_wide(opened: Any) -> None:
+    page = opened()
+    lines = page.locator(".plot .gtitle", has_text="Outputs equal").locator("tspan.line")
+    expect(page.locator(".plot .gtitle", has_text="Outputs equal")).to_be_visible()
+    expect(lines).to_have_count(0)  # one line is not parted
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(lines).to_have_count(2)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(lines).to_have_count(0)
