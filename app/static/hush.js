@@ -3,7 +3,7 @@
 
 const GOING = ["queued", "loading", "running"];
 
-/** Have a region, whose words follow the runs on the stage, be read out only while these stand still.
+/** Have a region, whose words follow the runs on the stage, be read out only while these do not change.
  * @param {import("./types/store.js").Store} store @param {Element} region */
 export function hush(store, region) {
   const set = () => {
