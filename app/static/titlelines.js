@@ -19,7 +19,8 @@ export function brokenAt(text, room, widthOf) {
   return lines;
 }
 
-/** Break the title of a figure that is so wide, and give it the height that the lines take; tells the title as it is then.
+/** Break the title of a figure that is so wide, and give it the height that the lines take; tells the title as it is
+ * then.
  * @param {Record<string, any>} layout @param {number} width pixels @returns {string} */
 export function inLines(layout, width) {
   const { title, font, margin } = layout;

@@ -211,7 +211,12 @@ class Trace:
                     break
                 if isinstance(error, UnicodeDecodeError):
                     raise TraceError(f"Line {number} is no text in UTF-8, so this is no trace.") from None
-                raise TraceError(f"Line {number} is not JSON: {str(error)[:120]}.") from None
+                at = (
+                    f"column {error.colno}: {error.msg}"
+                    if isinstance(error, json.JSONDecodeError)
+                    else str(error)[:120]
+                )
+                raise TraceError(f"Line {number} is not JSON, as every line of a trace is ({at}).") from None
             except RecursionError:
                 raise TraceError(f"Line {number} is nested too deeply.") from None
             except TraceError as error:

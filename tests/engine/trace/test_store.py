@@ -309,7 +309,7 @@ def test_order_of_events() -> None:
         (b"[" * 100_000, "nested too deeply|not JSON"),
         (b'{"kind": "end", "x": ' + b"9" * 5000 + b"}", "not JSON"),
         (b"\x89PNG\r", r"^Line 2 is no text in UTF-8, so this is no trace\.$"),
-        (b"{} trailing", "not JSON"),
+        (b"{} trailing", r"^Line 2 is not JSON, as every line of a trace is \(column 4: Extra data\)\.$"),
     ],
 )
 def test_wrong_json(line: bytes, said: str) -> None:
