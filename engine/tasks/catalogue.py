@@ -15,6 +15,7 @@ from engine.tasks.problem import Measure, Problem, split_of, weights
 SPLITS = ("train", "heldout")
 TESTED = 1_000  # the first held-out problems of a stream: those that methods are measured on, never tuned on
 PATIENCE = 10_000  # known problems in a row after which a family is taken to have no others
+MOST = 100_000  # problems drawn at once: minutes, where a number mistyped would be hours without a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +111,10 @@ def load_problems(family: str, split: str, n: int, seed: int = 0) -> list[Proble
     """The first `n` problems with distinct keys of a seeded stream.
 
     Raises:
-        ConfigError: an unknown family or split, a negative n, or more than the family has.
+        ConfigError: an unknown family or split, a negative n, or more than the family has or `MOST`.
     """
+    if not 0 <= n <= MOST:
+        raise ConfigError(f"{n} problems cannot be drawn; 0 to {MOST} can.")
     drawn = _held_out(family, n, seed, weights()) if split == "heldout" else _first(family, split, n, seed)
     return list(drawn)
 
@@ -123,8 +126,6 @@ def _held_out(family: str, n: int, seed: int, _accent: tuple[float, ...]) -> tup
 
 
 def _first(family: str, split: str, n: int, seed: int) -> tuple[Problem, ...]:
-    if n < 0:
-        raise ConfigError(f"{n} problems cannot be drawn; 0 or more can.")
     problems: dict[str, Problem] = {}
     known = 0
     for problem in stream(family, split, seed):

@@ -92,6 +92,12 @@ def test_an_unknown_family_names_the_nearest_one() -> None:
         load_problems("arithmetic", "test", 1)
 
 
+@pytest.mark.parametrize("split", ["train", "heldout"])
+def test_a_number_that_would_be_drawn_for_hours_is_refused_at_once(split: str) -> None:
+    with pytest.raises(ConfigError, match="1000000000 problems cannot be drawn; 0 to 100000 can"):
+        load_problems("arithmetic", split, 10**9)
+
+
 def test_no_fewer_than_none_and_no_more_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_problems("arithmetic", "heldout", 0) == []
     with pytest.raises(ConfigError, match="-1 problems"):
