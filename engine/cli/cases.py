@@ -11,9 +11,10 @@ from typing import Any
 from engine.cases.claims import failures
 from engine.cases.recording import find, record
 from engine.cli.progress import track
-from engine.errors import ConfigError
+from engine.errors import ConfigError, unknown
 from engine.files.places import PRESETS
 from engine.files.presets import Preset, get_preset, list_presets
+from engine.kinds import COUNT, SIZE
 from engine.lab import Lab
 from engine.trace.store import Trace
 
@@ -24,9 +25,11 @@ def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser("cases")
     parser.add_argument("action", choices=("list", "record", "find", "adopt"))
-    parser.add_argument("names", nargs="*", help="cases (default: all that have lanes)")
-    parser.add_argument("--limit", type=int, default=200, metavar="N", help="find: problems to try (default: 200)")
-    parser.add_argument("--first", type=int, default=0, metavar="N", help="find: problems to skip (default: 0)")
+    parser.add_argument("names", nargs="*", help="cases (default: all that have lanes; adopt: all that are planned)")
+    parser.add_argument(
+        "--limit", type=COUNT, default=200, metavar="N", help="find, adopt: problems to try (default: 200)"
+    )
+    parser.add_argument("--first", type=SIZE, default=0, metavar="N", help="find, adopt: problems to skip (default: 0)")
     parser.add_argument("--json", action="store_true", help="list: one JSON object a case instead of a line")
     parser.set_defaults(handler=handle)
 
@@ -35,7 +38,7 @@ def handle(args: argparse.Namespace) -> int:
     """Dispatch."""
     if args.action == "adopt":
         return _adopt(args)
-    cases = [get_preset(name) for name in args.names] or [p for p in list_presets() if p.kind == "case" and p.lanes]
+    cases = _named(args.names)
     load, status = cache(partial(Lab.load, threads="auto")), 0  # a pair once for all its cases
     for case in cases:
         if args.action == "list" and args.json:
@@ -50,11 +53,23 @@ def handle(args: argparse.Namespace) -> int:
     return status
 
 
+def _named(names: Sequence[str]) -> list[Preset]:
+    """The cases of these names, or all that have lanes."""
+    known = {preset.name: preset for preset in list_presets() if preset.kind == "case"}
+    for name in names:
+        if name not in known:
+            raise ConfigError(unknown("case", name, known))
+    return [known[name] for name in names] or [case for case in known.values() if case.lanes]
+
+
 def _adopt(args: argparse.Namespace) -> int:
     """Planned cases become real where a problem bears out their claims; the file is written only then."""
     load, status = cache(partial(Lab.load, threads="auto")), 0
-    for name in args.names or [case.name for case in list_presets(PLANNED)]:
-        case = get_preset(name, PLANNED)
+    planned = [get_preset(name, PLANNED) for name in args.names] or list_presets(PLANNED)
+    if not args.names:
+        print(f"All planned cases, since none is named: {', '.join(case.name for case in planned)}.", flush=True)
+    for case in planned:
+        name = case.name
         lab = load(case.pair)
         found = next(
             (c for c, broken in track(find(lab, case, args.limit, args.first), name, args.limit) if not broken), None
@@ -109,7 +124,8 @@ def _find(lab: Lab, case: Preset, args: argparse.Namespace) -> int:
     for candidate, broken in track(find(lab, case, args.limit, args.first), case.name, args.limit):
         if not broken:
             found = {"searched": candidate.searched, "prompt": candidate.prompt, "answer": candidate.answer}
-            print("\n".join([f"# {case.name}", *(f"{key} = {json.dumps(value)}" for key, value in found.items())]))
+            lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in found.items())
+            print("\n".join([f"# {case.name}", *lines]))
             return 0
     print(f"{case.name}: none of {args.limit} problems bears out {dict(case.expect)}")
     return 1

@@ -48,6 +48,8 @@ COUNTS = [
     ("judge-train", "--mined=a", "--out=b", "--recall=1.5"),
     ("judge-eval", "--items=0"),
     ("judge-eval", "--window=x"),
+    ("cases", "find", "first_look", "--first=-1"),
+    ("cases", "find", "first_look", "--limit=0"),
     ("compare", "--methods=ar", "--task=arithmetic", "--items=-3"),
     ("run", "ar", "abc", "--max-new-tokens=0"),
     ("trajectories", "draw", "sam", "--task=arithmetic", "--n=0"),
