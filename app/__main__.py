@@ -1,122 +1,13 @@
-"""python -m app: start the page."""
+"""`python -m app`: start the page (`app.starting`)."""
 
-import argparse
-import logging
-import os
-from collections.abc import Callable, Sequence
-from functools import partial
-from importlib import import_module
-
-os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported
-
-from app import ending, scratch, zerogpu
-from app.flags import parser
-from app.opener import opener
-from app.presets import PresetCatalogue
-from app.serve import launch
-from app.service import Service
-from app.state import Limits
-from app.turns import LabLike
-from engine.analysis import explain
-from engine.errors import ConfigError
-from engine.files.presets import list_presets
-from engine.methods import CARDS
-from engine.rules import THRESHOLDS
 from engine.status import status_of
-from engine.tasks import permission, sandbox
-
-PUBLIC_TOKENS = 256
-why = partial(explain.why, thresholds=THRESHOLDS)  # sentences name comparisons as the rules declare them
 
 
-def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
-    """Read the flags, build the service, serve.
+def main() -> int:
+    """Import the server, which takes seconds, and start it."""
+    from app.starting import main as start  # noqa: PLC0415  # an interrupt meanwhile is one like any other
 
-    Raises:
-        LabError: see `assemble`.
-    """
-    args = parser(prog).parse_args(argv)
-    if args.public:
-        permission.deny_by_default()
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("app").setLevel(logging.INFO)
-    service, preset_catalogue = assemble(args)
-    ending.on_signals()
-    try:
-        demo = launch(service, preset_catalogue, why, host=args.host, port=args.port, prevent_thread_lock=True)
-    except OSError as error:
-        if "empty port" not in str(error):
-            raise
-        where = f"Port {args.port} is" if args.port else "The usual ports are"
-        raise SystemExit(f"{where} in use: give another with --port.") from None
-    print(f"Draftscope is on {demo.local_url} (Ctrl+C ends it).", flush=True)
-    print(sandbox.said(), flush=True)
-    try:
-        demo.block_thread()
-    finally:
-        ending.leave(scratch.clear)
-    return 0
-
-
-def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:
-    """The service and the recorded cases that the flags ask for.
-
-    Raises:
-        LabError: flags that go without another, or a case that is unknown or cannot be read.
-    """
-    limits = Limits(
-        max_tokens=min(args.max_tokens, PUBLIC_TOKENS) if args.public else args.max_tokens,
-        max_upload_bytes=int(args.max_upload_mb * 1_000_000),
-        max_nodes=args.max_nodes,
-    )
-    for name in ("draft", "languages"):
-        if getattr(args, name) and not args.target:
-            raise ConfigError(f"--{name} goes with --target, which is not given: a preset's pair is loaded as it is.")
-    loaders = model_loaders(args)
-    service = Service(
-        CARDS,
-        loaders,
-        why,
-        limits,
-        turns=zerogpu.borrowed() if zerogpu.here() else None,
-        eager=not args.lazy,
-        opener=None if args.public or zerogpu.here() else opener(load, **usual(args)),
-    )
-    if zerogpu.here():
-        zerogpu.prepare({name: service.lab(name) for name in loaders})
-    return service, PresetCatalogue(list_presets(), CARDS, why, limits, first=args.preset)
-
-
-def model_loaders(args: argparse.Namespace) -> dict[str, Callable[[], LabLike]]:
-    """The sets of models that this server may load: the presets' pairs and the flags' pair, and nothing else.
-
-    Heads and other assets of the flags go with the flags' target, or with the presets' pairs where there is none.
-    """
-    loaders: dict[str, Callable[[], LabLike]] = {}
-    heads: dict[str, str] = dict(args.asset) | ({"eagle": args.eagle} if args.eagle else {})
-    if args.target:
-        name = f"{args.target} + {args.draft}" if args.draft else str(args.target)
-        loaders[name] = partial(
-            load, target=args.target, draft=args.draft, languages=args.languages, **usual(args), **heads
-        )
-    for preset in list_presets():
-        if preset.kind == "pair":
-            where = zerogpu.placed(preset.models, usual(args))
-            loaders[preset.name] = partial(load, preset=preset.name, **where, **({} if args.target else heads))
-    return loaders
-
-
-def usual(args: argparse.Namespace) -> dict[str, str]:
-    """What holds for all models that this server loads, whoever names them: devices, dtype and threads."""
-    return {name: getattr(args, name) for name in ("device", "target_device", "draft_device", "dtype", "threads")}
-
-
-def load(**given: str | None) -> LabLike:
-    """A lab. How many threads it uses is told."""
-    lab = import_module("engine.lab").Lab.load(**given)  # seconds, which no server waits for as it starts
-    print(f"{given.get('preset') or given.get('target')}: on {lab.device}, torch uses {lab.threads}", flush=True)
-    loaded: LabLike = lab
-    return loaded
+    return start()
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         serves = not given or (given[0].startswith("-") and given[0] not in ("-h", "--help", "--version"))
     if serves:
-        return status_of(lambda: import_module("app.__main__").main(given, prog="draftscope serve"))
+        return status_of(lambda: import_module("app.starting").main(given, prog="draftscope serve"))
     if given[0] == "page":
         return status_of(lambda: import_module("app.export").main(given[1:], prog="draftscope page"))
     if given[0] in ("-h", "--help"):

@@ -1,7 +1,7 @@
 """Hugging Face ZeroGPU: the engine runs in a forked process that is lent a GPU. Elsewhere this file does nothing.
 
 A decorated generator gets and yields pickled values only, so it takes the models' name, not the models, and yields
-events. Models, heads and tables must be loaded before the server starts; see `app.__main__`. The embedded pair stays on
+events. Models, heads and tables must be loaded before the server starts; see `app.starting`. The embedded pair stays on
 the CPU, where it needs no loan and costs a visitor nothing.
 """
 

@@ -23,7 +23,7 @@ PLAIN = (
     "engine.files.presets",
 )  # and all of engine.analysis
 HEAVY = ("torch", "transformers", "gradio", "plotly")
-SPEAKS = ("engine/__main__.py", "engine/cli", "engine/training", "app/__main__.py")  # may print
+SPEAKS = ("engine/__main__.py", "engine/cli", "engine/training", "app/starting.py")  # may print
 TEXT = {".py", ".md", ".toml", ".txt", ".js", ".css", ".html", ".json", ".yml", ".yaml", ".cfg", ""}
 
 

@@ -61,9 +61,14 @@ COMMANDS = {  # by name: the file with its parser, and what it does
 def main(argv: Sequence[str] | None = None, prog: str = "python -m engine") -> int:
     """Run one command; its exit status, see `engine.status`."""
     given = list(sys.argv[1:] if argv is None else argv)
-    args = _parser(prog, given[0] if given else "").parse_args(given)
-    args.given = shlex.join([*prog.split(), *given])  # told in what is written
-    return status_of(lambda: args.handler(args))
+
+    def run() -> int:
+        args = _parser(prog, given[0] if given else "").parse_args(given)  # imports the command's file
+        args.given = shlex.join([*prog.split(), *given])  # told in what is written
+        status: int = args.handler(args)
+        return status
+
+    return status_of(run)
 
 
 def _parser(prog: str, called: str) -> Parser:

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from engine.training.__main__ import main as training
+from engine.training.command import main as training
 
 
 def add_parser(subparsers: Any) -> None:

@@ -14,12 +14,12 @@ from starlette.testclient import TestClient
 
 from app import opening
 from app import request as requests
-from app.__main__ import assemble
 from app.flags import parser
 from app.opener import Opener, Pair
 from app.rounds import Visitor
 from app.routes import catalogue_json
 from app.service import Service
+from app.starting import assemble
 from engine import progress
 from engine.errors import AssetError, ConfigError
 from engine.model import devices
@@ -80,7 +80,7 @@ def test_a_public_server_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPACES_ZERO_GPU", "1")
     monkeypatch.setattr("app.zerogpu.prepare", lambda _: None)
     monkeypatch.setattr("app.zerogpu.borrowed", lambda: None)
-    monkeypatch.setattr("app.__main__.load", lambda **_: FakeLab())
+    monkeypatch.setattr("app.starting.load", lambda **_: FakeLab())
     assert assemble(parser().parse_args(["--lazy"]))[0].closed != ""
 
 

@@ -11,8 +11,8 @@ from urllib.request import urlopen
 import pytest
 import torch
 
-from app import __main__ as command
 from app import command as start
+from app import starting as command
 from app.flags import parser
 from engine.config import LAB_OPTIONS
 from engine.errors import ConfigError

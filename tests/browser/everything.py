@@ -13,9 +13,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from app.__main__ import assemble
 from app.flags import parser
 from app.serve import launch
+from app.starting import assemble
 from engine.analysis.explain import why
 from tests.app.fakes import free_port
 from tests.browser.harness import CHROMIUM, FLAGS

@@ -9,11 +9,11 @@ import pytest
 from playwright.sync_api import expect
 from transformers import MBartTokenizer
 
-from app.__main__ import load, why
 from app.opener import opener
 from app.presets import PresetCatalogue
 from app.serve import launch
 from app.service import Service
+from app.starting import load, why
 from engine.files.presets import list_presets
 from engine.methods import CARDS
 from tests.app.fakes import FakeLab, free_port

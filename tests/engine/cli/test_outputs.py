@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from engine.cli import main
-from engine.training.__main__ import main as training
+from engine.training.command import main as training
 from tests.engine.cli.test_commands import refused
 
 NOBODY = 65534
@@ -155,15 +155,29 @@ def test_letters_that_the_terminal_lacks_are_written_as_escapes(pair: list[str])
     assert found.returncode == 0, found.stderr
 
 
+class Interrupted(ModuleType):
+    """A module whose import is interrupted."""
+
+    def __getattr__(self, name: str) -> object:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("package", "imported"),
+    [("engine", "engine.cli"), ("engine.training", "engine.training.command"), ("app", "app.starting")],
+)
 def test_an_interrupt_while_commands_are_imported_is_said_in_a_word(
+    package: str, imported: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, imported, Interrupted(imported))
+    monkeypatch.setattr(sys, "argv", [package, "methods"])
+    with pytest.raises(SystemExit) as left:
+        runpy.run_module(package, run_name="__main__")
+    assert (left.value.code, capsys.readouterr().err) == (130, "stopped\n")
+
+
+def test_an_interrupt_while_the_file_of_a_command_is_imported_is_said_in_a_word(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Interrupted(ModuleType):
-        def __getattr__(self, name: str) -> object:
-            raise KeyboardInterrupt
-
-    monkeypatch.setitem(sys.modules, "engine.cli", Interrupted("engine.cli"))
-    monkeypatch.setattr(sys, "argv", ["engine", "methods"])
-    with pytest.raises(SystemExit) as left:
-        runpy.run_module("engine", run_name="__main__")
-    assert (left.value.code, capsys.readouterr().err) == (130, "stopped\n")
+    monkeypatch.setitem(sys.modules, "engine.cli.run", Interrupted("engine.cli.run"))
+    assert (main(["run", "sd", "abc"]), capsys.readouterr().err) == (130, "stopped\n")

@@ -4,7 +4,7 @@ import pytest
 
 from app import command
 from engine.cli import main
-from engine.training.__main__ import main as training
+from engine.training.command import main as training
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from engine.cli import training as command
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 from engine.training import commands, models
-from engine.training.__main__ import main as training
+from engine.training.command import main as training
 from engine.training.trainer import Trainer
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.training.__main__ import main
+from engine.training.command import main
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from engine.lab import Lab
 from engine.tasks import load_problems
-from engine.training.__main__ import main
+from engine.training.command import main
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenize
 from engine.errors import AssetError, ModelMismatch
 from engine.tasks import load_problems
 from engine.training import commands, models
-from engine.training.__main__ import main
+from engine.training.command import main
 from engine.training.data import Corpus, Mix, encode
 from engine.training.record import describe
 from engine.training.trainer import Settings, Trainer, read_state, settings_in, write_state
