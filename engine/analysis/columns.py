@@ -94,7 +94,10 @@ ROUNDS = (
     Column("accepted", "int64", "tokens", "Draft tokens that were accepted, relaxed ones included."),
     Column("emitted", "int64", "tokens", "Tokens the round added to the response."),
     Column(
-        "tcr", "Int64", "", "Rank of the last accepted draft token among all of the round; 0 when none was accepted."
+        "tcr",
+        "Int64",
+        "",
+        "Rank of the last accepted draft token of the round; 0 for none, missing where nothing was drafted.",
     ),
     Column("draft_ms", "float64", "ms", "Time in the drafter."),
     Column("verify_ms", "float64", "ms", "Time in the target."),

@@ -77,6 +77,11 @@ def test_every_column_has_words() -> None:
         assert column.help.endswith(".") and len(column.help) < 110
 
 
+def test_a_column_that_may_lack_numbers_says_where() -> None:
+    for column in (*ROUNDS, *TOKENS):
+        assert column.dtype != "Int64" or "missing" in column.help, column.name
+
+
 def test_top_lists_are_kept_whole() -> None:
     trace = sd()
     trace.rounds[0].nodes[0].top_target = [(1, 0.5), (2, 0.25)]
