@@ -32,7 +32,7 @@ def add_show(actions: Any, methods: str) -> None:
         "--item", type=ITEM, default=0, metavar="I", help=f"which held-out problem, 0 to {TESTED - 1} (default: 0)"
     )
     one.add_argument("--n", type=COUNT, default=8, help="trajectories of each method (default: 8)")
-    one.add_argument("--temperature", type=float, default=0.6, metavar="T", help="above 0 (default: 0.6)")
+    one.add_argument("--temperature", type=float, default=0.6, metavar="T", help="0 is greedy (default: 0.6)")
     one.add_argument(
         "--max-new-tokens", type=COUNT, default=160, metavar="N", help="limit of a trajectory (default: 160)"
     )

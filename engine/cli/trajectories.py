@@ -105,7 +105,7 @@ def _series_parser(actions: Any, name: str, default: str, words: str) -> None:
     one.add_argument("--chat", action="store_true", help="wrap prompts in the target's chat template")
     one.add_argument("--n", type=COUNT, default=8, help="trajectories of each problem (default: 8)")
     heat = TRAJECTORY_TEMPERATURE
-    one.add_argument("--temperature", type=float, default=heat, metavar="T", help=f"above 0 (default: {heat})")
+    one.add_argument("--temperature", type=float, default=heat, metavar="T", help=f"0 is greedy (default: {heat})")
     one.add_argument(
         "--max-new-tokens", type=COUNT, default=200, metavar="N", help="limit of a trajectory (default: 200)"
     )

@@ -32,6 +32,13 @@ def test_a_command_registers_itself_and_says_what_it_does(name: str, capsys: pyt
     assert f"{own[0].upper()}{own[1:]}." in said or name == "replay", "replay has a longer one of its own"
 
 
+@pytest.mark.parametrize("action", ["draw", "compare", "show"])
+def test_a_temperature_of_0_is_called_greedy_where_it_is_taken(action: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--temperature T 0 is greedy (default: 0.6)" in " ".join(
+        helped(capsys, "trajectories", action, "--help").split()
+    )
+
+
 def test_a_file_registers_no_command_that_is_not_listed() -> None:
     files = {file for file, _ in COMMANDS.values()}
     for path in (ROOT / "engine" / "cli").glob("*.py"):
