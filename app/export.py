@@ -4,6 +4,7 @@ The file holds the page's own modules and the answers that a server would give, 
 from a disk, a static host or a notebook.
 """
 
+import argparse
 import base64
 import gzip
 import hashlib
@@ -30,7 +31,7 @@ from app.theme import STATIC, STYLES
 from engine import __version__
 from engine.analysis import explain
 from engine.analysis.reading import named, read_file
-from engine.errors import ConfigError, LabError, unknown
+from engine.errors import ConfigError, unknown
 from engine.files.presets import list_presets
 from engine.files.written import in_a_folder, ready_folder
 from engine.files.written import write as written
@@ -89,14 +90,14 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app.export") 
         help="file to write, or a folder/ for static hosting, with parts of its own (default: page.html)",
     )
     args = flags.parse_args(argv)
-    try:
-        traces = [trace for path in named(args.traces) for trace in read_file(path)]
-        content = Content(traces, args.case, args.all_cases, args.title)
-        written = write(content, args.out)
-    except (LabError, OSError) as error:
-        flags.exit(2, f"error: {error}\n")
-    size = sum(path.stat().st_size for path in written) / 1e6
-    sys.stdout.write(f"{args.out}: {len(written)} {'file' if len(written) == 1 else 'files'}, {size:.1f} MB\n")
+    return status_of(lambda: _write(args))
+
+
+def _write(args: argparse.Namespace) -> int:
+    traces = [trace for path in named(args.traces) for trace in read_file(path)]
+    files = write(Content(traces, args.case, args.all_cases, args.title), args.out)
+    size = sum(path.stat().st_size for path in files) / 1e6
+    sys.stdout.write(f"{args.out}: {len(files)} {'file' if len(files) == 1 else 'files'}, {size:.1f} MB\n")
     return 0
 
 
@@ -110,6 +111,7 @@ def write(content: Content, out: str) -> list[Path]:
     if not out.endswith("/") and not place.is_dir():
         in_a_folder(place)  # before the work is done
         return [written(place, export(content).encode())]
+    ready_folder(place)
     kept, title = collected(content)
     files = {path: text for path, text in kept.items() if len(text) > SMALL and path != "opened"}
     names = {path: {"file": f"answers/{hashlib.sha256(path.encode()).hexdigest()[:12]}.json"} for path in files}
@@ -243,4 +245,4 @@ def _joined(folder: PurePosixPath, relative: str) -> str:
 
 
 if __name__ == "__main__":
-    raise SystemExit(status_of(main))
+    raise SystemExit(main())

@@ -26,14 +26,14 @@ def writable(path: Path) -> Path:
 
 
 def in_a_folder(path: Path) -> Path:
-    """The same, in a folder that is there.
+    """The path itself, where `write` can put a file in a folder that is there.
 
     Raises:
-        ConfigError: as `writable`, or the folder is missing.
+        ConfigError: as `ready`, or the folder is missing.
     """
-    if not path.parent.is_dir():
+    if not path.parent.exists():
         raise ConfigError(f"{path} cannot be written: there is no folder {path.parent}. Make it first.")
-    return writable(path)
+    return ready(path)
 
 
 def ready(path: Path) -> Path:
@@ -129,10 +129,11 @@ def beside(goal: Path) -> Path:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Let errors of the system name the file that was written, which they do not where a disk is full."""
+    """Let errors of the system name the file that was written: where a disk is full they name none, and else perhaps
+    what was to be put in its place."""
     try:
         yield
     except OSError as error:
-        if not error.filename:
+        if not error.filename or str(error.filename).startswith(f"{path}."):
             error.filename = str(path)
         raise

@@ -129,20 +129,32 @@ def test_bad_input_is_one_line(tmp_path, capsys):
         ([str(tmp_path / "bad.jsonl")], "error: "),
         ([str(tmp_path / "none.jsonl")], "error: "),
     ):
-        with pytest.raises(SystemExit) as refused:
-            main([*words, "--out", str(tmp_path / "page.html")])
+        assert main([*words, "--out", str(tmp_path / "page.html")]) == 2
         told_is = capsys.readouterr().err
-        assert refused.value.code == 2 and told in told_is and len(told_is.splitlines()) == 1
+        assert told in told_is and len(told_is.splitlines()) == 1
     assert not (tmp_path / "page.html").exists()
     (tmp_path / "sub").mkdir()
     (tmp_path / "link.html").symlink_to(tmp_path / "sub" / "page.html")
-    for out, told in (("none/page.html", "Make it first"), ("link.html", "a link out of its folder")):
-        with pytest.raises(SystemExit):
-            main(["--case", "first_look", "--out", str(tmp_path / out)])
+    for out, told in (
+        ("none/page.html", "Make it first"),
+        ("link.html", "a link out of its folder"),
+        ("bad.jsonl/page.html", "bad.jsonl is no folder"),
+        ("bad.jsonl/site/", "bad.jsonl is no folder"),
+    ):
+        assert main(["--case", "first_look", "--out", f"{tmp_path}/{out}"]) == 2
         assert told in capsys.readouterr().err
     assert not (tmp_path / "sub" / "page.html").exists()
     assert main(["--case", "first_look", "--out", str(tmp_path / "page.html")]) == 0
     assert "1 file, " in capsys.readouterr().out
+
+
+def test_what_the_system_refuses_is_told_in_words(tmp_path, capsys, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied", "page.html")
+
+    monkeypatch.setattr("app.export.write", refuse)
+    assert main(["--case", "first_look", "--out", str(tmp_path / "page.html")]) == 2
+    assert capsys.readouterr().err == "error: page.html: Permission denied\n"
 
 
 def test_a_file_of_all_lanes_as_the_page_saves_it_is_shown_lane_by_lane(traces, tmp_path):

@@ -39,6 +39,19 @@ def test_a_full_disk_leaves_nothing_and_is_told_with_the_file(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("writes", [write, write_once])
+def test_a_file_that_cannot_be_made_is_told_by_its_own_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: Callable[[Path, bytes], object]
+) -> None:
+    def refuse(path: Path, *_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(PermissionError) as told:
+        writes(tmp_path / "a.json", b"{}")
+    assert told.value.filename == str(tmp_path / "a.json")
+
+
 @pytest.mark.parametrize("links", [True, False])
 def test_what_is_written_once_stays_and_is_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
