@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
+from transformers import AutoModelForCausalLM
 from transformers.utils import logging as hf_logging
 
 from engine.files.places import locate
 from engine.training import card, models, record, tokenizer
+from engine.training.checkpoints import read_weights, read_words
 from engine.training.data import Mix
 from engine.training.evaluate import Judge, together
 from engine.training.options import hardware, parse_mix, say, settings_of
@@ -33,7 +34,7 @@ def train(options: argparse.Namespace) -> None:
     """Train to the end of the budget, with a checkpoint and an export every two minutes."""
     torch.set_num_threads(1)
     work, out = _folders(options)
-    words = AutoTokenizer.from_pretrained(options.tokenizer)
+    words = read_words(options.tokenizer)
     settings = settings_of(options.shape, options, parse_mix(options.mix, Mix))
     trainer = Trainer(settings, words, options.device, options.threads)
     if options.resume:
@@ -71,7 +72,7 @@ def _json_report(trainer: Trainer) -> Callable[[str], None]:
 def export(options: argparse.Namespace) -> None:
     """Write the model of a checkpoint, as it is, to the folder of its export."""
     work, out = _folders(options)
-    words = AutoTokenizer.from_pretrained(options.tokenizer)
+    words = read_words(options.tokenizer)
     state = read_state(work)
     trainer = Trainer(settings_in(state, options.shape), words)
     trainer.load(state)
@@ -83,9 +84,9 @@ def evaluate(options: argparse.Namespace) -> None:
     target_folder, draft_folder = (Path(locate(str(folder))) for folder in (options.target, options.draft))
     torch.set_num_threads(options.threads)
     hf_logging.set_verbosity_error()
-    words = AutoTokenizer.from_pretrained(target_folder)
+    words = read_words(target_folder)
     judge = Judge(words, options.items)
-    big, small = (_load(folder) for folder in (target_folder, draft_folder))
+    big, small = (read_weights(AutoModelForCausalLM, folder) for folder in (target_folder, draft_folder))
     (target, lines), (draft, _) = judge.single(big), judge.single(small)
     pair = together(small, lines)
     checks = check(target, draft, pair)
@@ -106,11 +107,6 @@ def sums(options: argparse.Namespace) -> None:
 
 def _folders(options: argparse.Namespace) -> tuple[Path, Path]:
     return options.work or Path("build") / options.shape, options.out or ASSETS / options.shape
-
-
-def _load(folder: Path) -> LlamaForCausalLM:
-    model: LlamaForCausalLM = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    return model.eval()
 
 
 def _publish(trainer: Trainer, out: Path, options: argparse.Namespace) -> None:

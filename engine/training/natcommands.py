@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from engine.kinds import COUNT
 from engine.model import load_model
@@ -20,6 +19,7 @@ from engine.nat.network import Shape
 from engine.training import distilled, nateval, record
 from engine.training.batches import Batch
 from engine.training.card import TRAINING
+from engine.training.checkpoints import read_words
 from engine.training.options import add_budget, say, settings_of
 from engine.training.sourcecommands import ASSETS, greedy, load
 from engine.training.trainer import Settings, Trainer, read_state, settings_in, write_state
@@ -66,7 +66,7 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
 def write_texts(options: argparse.Namespace) -> None:
     """Write distilled texts; a file that was begun is gone on with."""
     torch.set_num_threads(options.threads)
-    words: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(options.target)
+    words = read_words(options.target)
     target = load(options.target)
 
     def ids(text: str) -> list[int]:
@@ -84,7 +84,7 @@ class NatTrainer(Trainer):
 
     def __init__(self, settings: Settings, target: Path, texts: Path) -> None:
         self.target, self.texts = load_model(target, "cpu", "float32"), texts
-        super().__init__(settings, AutoTokenizer.from_pretrained(target))
+        super().__init__(settings, read_words(target))
 
     def data(self) -> distilled.Distilled:
         """The file of texts."""

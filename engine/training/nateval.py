@@ -11,13 +11,13 @@ from statistics import fmean
 from typing import Any
 
 import torch
-from transformers import AutoTokenizer
 
 from engine.model import Model, load_model
 from engine.nat.files import SYSTEMS, load_nat
 from engine.nat.system import System
 from engine.tasks import load_problems
 from engine.training import card
+from engine.training.checkpoints import read_words
 from engine.training.distilled import FAMILY
 from engine.training.evaluate import EVAL_SEED
 from engine.training.options import say
@@ -35,7 +35,7 @@ Row = dict[str, float]
 def evaluate(options: argparse.Namespace) -> None:
     """BLEU, chrF and exact texts of each system and setting, with the target's own beside; printed as JSON."""
     torch.set_num_threads(options.threads)
-    words = AutoTokenizer.from_pretrained(options.target)
+    words = read_words(options.target)
     problems = load_problems(FAMILY, "heldout", options.items, EVAL_SEED)
     sources = [words(problem.prompt).input_ids for problem in problems]
     wanted, own = [problem.answer for problem in problems], greedy(load(options.target), sources)

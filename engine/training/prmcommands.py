@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBase
+from transformers import AutoModelForCausalLM, LlamaForCausalLM, PreTrainedTokenizerBase
 
 from engine.files.documents import read_object
 from engine.files.written import write
@@ -21,6 +21,7 @@ from engine.reward.steps import SENTENCES
 from engine.tasks import FAMILIES, Problem, load_problems
 from engine.training.budget import read_checkpoint
 from engine.training.card import write_sums
+from engine.training.checkpoints import read_weights, read_words
 from engine.training.evaluate import EVAL_SEED
 from engine.training.options import say
 from engine.training.prm import CHECKPOINT, HALF, PrmSettings, PrmTrainer, area, bounds, read, scores
@@ -121,9 +122,9 @@ def check_again(options: argparse.Namespace) -> None:
 
 
 def _pair(options: argparse.Namespace) -> tuple[PreTrainedTokenizerBase, dict[str, LlamaForCausalLM]]:
-    words = AutoTokenizer.from_pretrained(options.target)
+    words = read_words(options.target)
     return words, {
-        name: AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+        name: read_weights(AutoModelForCausalLM, folder)
         for name, folder in (("target", options.target), ("draft", options.draft))
     }
 

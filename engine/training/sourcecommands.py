@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 import torch
-from transformers import AutoTokenizer, PegasusForConditionalGeneration
+from transformers import PegasusForConditionalGeneration
 
 from engine.heads.parallel import META
 from engine.kinds import COUNT, place
@@ -21,6 +21,7 @@ from engine.trace.metrics import pooled
 from engine.training import card, models, record
 from engine.training import tokenizer as files
 from engine.training.batches import padded
+from engine.training.checkpoints import read_weights, read_words
 from engine.training.evaluate import EVAL_SEED, GAMMA, Metrics, rounds_of
 from engine.training.headeval import runs_of
 from engine.training.options import add_budget, hardware, parse_mix, say, settings_of
@@ -74,7 +75,7 @@ def learn_tokenizer(options: argparse.Namespace) -> None:
 def train(options: argparse.Namespace) -> None:
     """Train to the end of the budget, with a checkpoint and an export every two minutes."""
     torch.set_num_threads(1)
-    words = AutoTokenizer.from_pretrained(options.tokenizer)
+    words = read_words(options.tokenizer)
     settings = settings_of(options.shape, options, parse_mix(options.mix, SourceMix))
     trainer = SourceTrainer(settings, words, options.device, options.threads)
     work = _work(options)
@@ -93,7 +94,7 @@ def train(options: argparse.Namespace) -> None:
 
 def export(options: argparse.Namespace) -> None:
     """Write the model of a checkpoint, as it is, to the folder of its export."""
-    words = AutoTokenizer.from_pretrained(options.tokenizer)
+    words = read_words(options.tokenizer)
     state = read_state(_work(options))
     trainer = SourceTrainer(settings_in(state, options.shape, SourceMix), words)
     trainer.load(state)
@@ -103,7 +104,7 @@ def export(options: argparse.Namespace) -> None:
 def evaluate(options: argparse.Namespace) -> None:
     """BLEU and ROUGE of greedy texts, and how many of the drafters' tokens the target accepts; printed as JSON."""
     torch.set_num_threads(options.threads)
-    words = AutoTokenizer.from_pretrained(options.target)
+    words = read_words(options.target)
     target = load(options.target)
     draft = load(options.draft) if options.draft else None
     report: dict[str, Metrics] = {"target": {}, "draft": {}, "pair": {}, "parallel": {}}
@@ -200,10 +201,8 @@ def _work(options: argparse.Namespace) -> Path:
 
 def load(folder: Path) -> PegasusForConditionalGeneration:
     """A model of a folder, in fp32."""
-    model: PegasusForConditionalGeneration = PegasusForConditionalGeneration.from_pretrained(
-        folder, dtype=torch.float32
-    )
-    return model.eval()
+    model: PegasusForConditionalGeneration = read_weights(PegasusForConditionalGeneration, folder)
+    return model
 
 
 def _publish(trainer: SourceTrainer, options: argparse.Namespace) -> None:

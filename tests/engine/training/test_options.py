@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from engine.training.command import main
@@ -37,3 +39,24 @@ def test_numbers_that_cannot_be_are_refused(given: str, words: str, capsys: pyte
 def test_a_mix_is_refused_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "micro", "--mix", "driils=1"]) == 2
     assert "Did you mean 'drills'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "eval --no-cards --target",
+        "nat-eval --target",
+        "nat-texts --target",
+        "source-eval --target",
+        "train micro --tokenizer",
+        "source-train source_micro --tokenizer",
+    ],
+)
+def test_what_is_no_folder_of_a_model_is_said_in_a_line(
+    given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*given.split(), f"{tmp_path}/none"]) == 2
+    assert capsys.readouterr().err == f"error: There is no folder {tmp_path}/none.\n"
+    assert main([*given.split(), str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: The folder {tmp_path} is not a complete model: ") and said.count("\n") == 1

@@ -1,0 +1,48 @@
+"""Tokenizers and models of the folders that training is given; of one that is none it is said so in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PreTrainedTokenizerBase
+
+from engine.errors import AssetError
+from engine.model.hub import fault, missing
+from engine.model.load import reason_of
+from engine.model.tokens import read_tokenizer
+
+
+def read_words(folder: Path) -> PreTrainedTokenizerBase:
+    """The tokenizer of a folder.
+
+    Raises:
+        AssetError: there is no such folder, or none in it.
+    """
+    with _of(folder):
+        words: PreTrainedTokenizerBase = read_tokenizer(folder)
+        return words
+
+
+def read_weights(kind: Any, folder: Path) -> Any:
+    """The model of a folder in fp32, by the class of transformers that reads it.
+
+    Raises:
+        AssetError: as `read_words`.
+    """
+    with _of(folder):
+        return kind.from_pretrained(folder, dtype=torch.float32).eval()
+
+
+@contextmanager
+def _of(folder: Path) -> Iterator[None]:
+    if not folder.is_dir():
+        raise AssetError(f"There is no folder {folder}.")
+    try:
+        yield
+    except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
+        reason = reason_of(error)
+        raise AssetError(missing(str(folder), reason)) from fault(reason)
