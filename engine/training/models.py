@@ -99,7 +99,7 @@ def exportable(folder: Path) -> Path:
 def export(model: Any, tokenizer: PreTrainedTokenizerBase, folder: Path, training: dict[str, Any]) -> None:
     """Write a bf16 checkpoint with its tokenizer; whoever reads `folder` sees all of it or the old one.
 
-    The cards of the old folder are kept.
+    The cards of the old folder are kept, and folders in it, such as a head's: an export writes none.
 
     Raises:
         ConfigError: see `exportable`.
@@ -128,6 +128,8 @@ def export(model: Any, tokenizer: PreTrainedTokenizerBase, folder: Path, trainin
         for name in ("README.md", "card.json"):
             if (folder / name).exists():
                 shutil.copy2(folder / name, fresh / name)
+        for path in filter(Path.is_dir, folder.iterdir()):
+            shutil.copytree(path, fresh / path.name, symlinks=True)
         folder.rename(old)
     fresh.rename(folder)
     shutil.rmtree(old, ignore_errors=True)

@@ -178,6 +178,19 @@ def test_an_export_is_a_standard_checkpoint(words: PreTrainedTokenizerBase, tmp_
     assert json.loads((folder / "training.json").read_text())["settings"]["shape"] == "micro"
 
 
+def test_an_export_over_another_leaves_its_cards_and_the_heads_in_it(
+    words: PreTrainedTokenizerBase, tmp_path: Path
+) -> None:
+    trainer, folder = Trainer(SETTINGS, words), tmp_path / "model"
+    models.export(trainer.model, words, folder, {})
+    (folder / "medusa").mkdir()
+    beside = [folder / "README.md", folder / "medusa" / "card.json"]
+    for path in beside:
+        path.write_text("kept")
+    models.export(trainer.model, words, folder, {})
+    assert [path.read_text() for path in beside] == ["kept", "kept"]
+
+
 def test_the_shipped_shapes_differ_fourfold(words: PreTrainedTokenizerBase) -> None:
     sizes = {s: sum(p.numel() for p in models.build(s, words, 0).parameters()) for s in ("target", "draft")}
     assert sizes["target"] >= 4 * sizes["draft"]
