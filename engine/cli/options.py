@@ -197,7 +197,11 @@ def add_shard(parser: argparse.ArgumentParser) -> None:
 
 
 def load_lab(args: argparse.Namespace) -> Lab:
-    """The lab that the model options name."""
+    """The lab that the model options name.
+
+    Raises:
+        LabError: it cannot be loaded, or prompts are to go through a chat template and the target has none.
+    """
     assets = knobs(args.asset, "--asset takes ROLE=DIR")
     for role in assets:
         kind_of(role)  # before they meet the arguments of Lab.load
@@ -214,6 +218,8 @@ def load_lab(args: argparse.Namespace) -> Lab:
     lab = Lab.load(**which, **{name: getattr(args, name) for name in names if name in args}, **where, **assets)
     if lab.threads and lab.threads.seconds:  # a choice was made
         print(f"torch uses {lab.threads}", file=sys.stderr)
+    if getattr(args, "chat", False):
+        lab.target.tokenizer.able_to_chat()  # rather than prompt by prompt
     return lab
 
 

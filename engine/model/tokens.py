@@ -85,9 +85,17 @@ class Tokenizer:
             return self._chat(*said)
         return self.encode("\n\n".join(said))
 
-    def _chat(self, *said: str) -> list[int]:
+    def able_to_chat(self) -> None:
+        """Nothing, where there is a chat template.
+
+        Raises:
+            ConfigError: there is none.
+        """
         if not getattr(self.hf, "chat_template", None):
             raise ConfigError("This model's tokenizer has no chat template: run with chat off.")
+
+    def _chat(self, *said: str) -> list[int]:
+        self.able_to_chat()
         text = self._rendered(said)
         return list(self.hf(text, add_special_tokens=False)["input_ids"])
 

@@ -130,6 +130,16 @@ def test_costs_are_of_lengths_that_can_be_chosen(pair: list[str], capsys: pytest
         assert f"{name} has no length" in refused(capsys, "calibrate", "--costs", "--methods", name, *pair)
 
 
+def test_a_target_without_a_chat_template_is_refused_once(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (("compare", "--methods=ar"), ("trajectories", "compare", "--methods=sam"), ("mine",)):
+        out = tmp_path / command[0]
+        given = ("--task=arithmetic", "--items=3", "--chat", f"--out={out}", *pair)
+        assert "error: This model's tokenizer has no chat template" in refused(capsys, *command, *given)
+        assert not out.exists()
+
+
 def test_threads_have_an_end(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert "threads must be" in refused(capsys, "run", "ar", "a", "--threads", "100000", *pair)
 
