@@ -7,6 +7,7 @@ from typing import Any
 
 from engine.bench.doctor import examine
 from engine.cli.options import add_models, load_lab
+from engine.errors import ConfigError
 from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.files.written import in_a_folder, write
@@ -25,7 +26,7 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Examine, print, write; status 1 where something is wrong."""
-    places = [args.out.with_suffix(end) for end in (".json", ".txt")] if args.out else []
+    places = _places(args.out) if args.out else []
     for place in places:
         in_a_folder(place)  # before anything is loaded
     lab = load_lab(args)
@@ -36,3 +37,11 @@ def handle(args: argparse.Namespace) -> int:
     for place, body in zip(places, (as_json, report.text()), strict=False):
         write(place, body.encode())
     return 0 if report.well else 1
+
+
+def _places(out: Path) -> list[Path]:
+    """FILE.json and FILE.txt, also of a FILE that is one of them; other dots are part of its name."""
+    name = out.name.removesuffix(".json").removesuffix(".txt")
+    if name in ("", ".."):
+        raise ConfigError(f"--out takes the name of a file, not '{out}'.")
+    return [out.with_name(name + end) for end in (".json", ".txt")]

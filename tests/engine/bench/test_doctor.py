@@ -37,6 +37,23 @@ def test_all_paths_of_a_model_are_alike_and_measured(zoo: Zoo, short: None, tmp_
     assert "launch of an operation, microseconds" in text and "lean against eager" in text and str(tmp_path) not in text
 
 
+@pytest.mark.parametrize("out", ["machine.v2", "machine.v2.json", "machine.v2.txt"])
+def test_reports_keep_the_dots_of_their_names(
+    out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = list[Path]()
+    monkeypatch.setattr("engine.cli.doctor.in_a_folder", asked.append)
+    assert main(["doctor", "--preset", "tinny", "--out", str(tmp_path / out)]) == 2
+    assert asked == [tmp_path / "machine.v2.json", tmp_path / "machine.v2.txt"]
+    assert "Did you mean 'tiny'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("out", [".", "/", ".."])
+def test_a_place_that_is_no_name_is_refused(out: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--out", out]) == 2
+    assert capsys.readouterr().err == f"error: --out takes the name of a file, not '{out}'.\n"
+
+
 def test_a_wrong_path_is_told(zoo: Zoo, short: None) -> None:
     folder = zoo.path("llama")
     model: Model = load_model(folder, "cpu")
