@@ -48,7 +48,8 @@ def handle(args: argparse.Namespace) -> int:
         return 0
     print(as_text(rows))
     if args.out:
-        print(f"{written} of {len(reports)} reports tell their passes in order; their light traces are in {args.out}.")
+        where = f"their light traces are in {args.out}" if written else "no trace is written"
+        print(f"{written} of {len(reports)} reports tell their passes in order; {where}.")
     return 0
 
 
