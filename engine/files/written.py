@@ -65,10 +65,10 @@ def write(path: Path, data: bytes) -> Path:
     """Write a file at once: it is the old one or the new one, never a part. A missing folder is made.
 
     Raises:
-        ConfigError: see `writable`. OSError: it cannot be written.
+        ConfigError: see `ready`. OSError: it cannot be written.
     """
     goal = writable(path)
-    goal.parent.mkdir(parents=True, exist_ok=True)
+    ready_folder(goal.parent).mkdir(parents=True, exist_ok=True)
     temporary = beside(goal)
     try:
         with naming(goal), temporary.open("xb") as file:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from engine.errors import ConfigError
 from engine.files.written import append, write, write_once
 
 
@@ -50,6 +51,12 @@ def test_a_file_that_cannot_be_made_is_told_by_its_own_name(
     with pytest.raises(PermissionError) as told:
         writes(tmp_path / "a.json", b"{}")
     assert told.value.filename == str(tmp_path / "a.json")
+
+
+def test_a_file_in_place_of_a_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="file is no folder"):
+        write(tmp_path / "file" / "a.json", b"{}")
 
 
 @pytest.mark.parametrize("links", [True, False])
