@@ -208,19 +208,24 @@ def load_lab(args: argparse.Namespace) -> Lab:
     which = {"preset": args.preset or "tiny"} if args.target is None else {"target": args.target}
     places = ("device", "target_device", "draft_device", "graphs")
     names = ("draft", "eagle", *places, "dtype", "threads", "languages")
-    where = (
-        {"target_endpoint": args.target_endpoint, "target_model": args.target_model}
-        if "target_endpoint" in args
-        else {}
-    )
-    if where and args.target_key_env:
-        where["target_key"] = os.environ.get(args.target_key_env, "")
+    where = _server(args) if "target_endpoint" in args else {}
     lab = Lab.load(**which, **{name: getattr(args, name) for name in names if name in args}, **where, **assets)
     if lab.threads and lab.threads.seconds:  # a choice was made
         print(f"torch uses {lab.threads}", file=sys.stderr)
     if getattr(args, "chat", False):
         lab.target.tokenizer.able_to_chat()  # rather than prompt by prompt
     return lab
+
+
+def _server(args: argparse.Namespace) -> dict[str, Any]:
+    """Where the target stays on a server, as arguments of `Lab.load`."""
+    for name in ("target_model", "target_key_env"):
+        if getattr(args, name) and not args.target_endpoint:
+            raise ConfigError(f"--{name.replace('_', '-')} goes with --target-endpoint, which is not given.")
+    if args.target_key_env and args.target_key_env not in os.environ:
+        raise ConfigError(f"--target-key-env: there is no environment variable {shown(args.target_key_env)}.")
+    key = {"target_key": os.environ[args.target_key_env]} if args.target_key_env else {}
+    return {"target_endpoint": args.target_endpoint, "target_model": args.target_model, **key}
 
 
 def decoding(args: argparse.Namespace) -> dict[str, Any]:

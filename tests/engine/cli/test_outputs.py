@@ -140,6 +140,22 @@ def test_a_target_without_a_chat_template_is_refused_once(
         assert not out.exists()
 
 
+@pytest.mark.usefixtures("nothing_loaded")
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("--target-model=m", "--target-model goes with --target-endpoint, which is not given."),
+        ("--target-key-env=HOME", "--target-key-env goes with --target-endpoint, which is not given."),
+        ("--target-endpoint=http://127.0.0.1/v1 --target-key-env=NOPE", "there is no environment variable 'NOPE'."),
+    ],
+)
+def test_what_belongs_to_a_server_is_not_left_aside(
+    given: str, words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NOPE", raising=False)
+    assert words in refused(capsys, "run", "ar", "a", *given.split())
+
+
 def test_threads_have_an_end(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert "threads must be" in refused(capsys, "run", "ar", "a", "--threads", "100000", *pair)
 
