@@ -1,6 +1,8 @@
 """Reports added up, with the same names and intervals as the lab's own numbers, so that both lie side by side."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engine.analysis.intervals import (
@@ -106,8 +108,7 @@ def _tau(found: Sequence[Report], histogram: Counts) -> dict[str, Any] | None:
         if len(pairs) == 1 and histogram:
             return as_json(counted_interval((0, *histogram)))
         return as_json(_quotient(pairs))
-    told = [one.tau for one in found if one.tau is not None]
-    return as_json(mean_interval(told)) if len(told) == len(found) else None
+    return _mean([one.tau for one in found], 1.0, math.inf)
 
 
 def _rate(found: Sequence[Report]) -> dict[str, Any] | None:
@@ -116,8 +117,17 @@ def _rate(found: Sequence[Report]) -> dict[str, Any] | None:
         if len(pairs) == 1:
             return as_json(wilson(*pairs[0]))
         return as_json(_quotient(pairs))
-    told = [one.rate for one in found if one.rate is not None]
-    return as_json(mean_interval(told)) if len(told) == len(found) else None
+    return _mean([one.rate for one in found], 0.0, 1.0)
+
+
+def _mean(told: Sequence[float | None], least: float, most: float) -> dict[str, Any] | None:
+    """Of what each line of a log tells, with Student's interval as far as it can be; None where one tells nothing."""
+    known = [one for one in told if one is not None]
+    span = mean_interval(known) if len(known) == len(told) else None
+    if span is None or span.low is None or span.high is None:
+        return as_json(span)
+    low, high = min(span.mean, max(span.low, least)), max(span.mean, min(span.high, most))
+    return as_json(replace(span, low=low, high=high))
 
 
 def _quotient(pairs: Sequence[tuple[int, int]]) -> Interval | None:

@@ -1,13 +1,14 @@
 """What engines report, read from samples of each format (samples/README.md names their sources)."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.analysis.identities import identities
-from engine.analysis.intervals import clustered_share, wilson
+from engine.analysis.intervals import as_json, clustered_share, mean_interval, wilson
 from engine.analysis.verdict import verdict
 from engine.cli import main
 from engine.errors import TraceError
@@ -83,6 +84,21 @@ def test_shares_by_depth_are_over_requests() -> None:
     (single,) = pooled([Report(engine="vllm", scope="server", name="x", histogram=(20, 0, 20), drafted=80).whole()])
     assert single["accept_by_depth"]["low"] == [wilson(20, 40).low] * 2  # type: ignore[union-attr]
     assert told["low"][0] < 0.1 < 0.3 < single["accept_by_depth"]["low"][0]
+
+
+def test_intervals_of_lines_of_a_log_hold_what_can_be() -> None:
+    line = Report(engine="sglang", scope="interval", name="a", tau=1.1, rate=0.9)
+    (row,) = pooled([line, replace(line, name="b", tau=3.4, rate=0.6)])
+    tau, rate = row["tau"], row["accept_rate_drafted"]
+    assert (tau["low"], tau["mean"], rate["mean"], rate["low"], rate["high"]) == (1, 2.25, 0.75, 0, 1)
+    assert tau["high"] > 3.4
+    near = [
+        Report(engine="sglang", scope="interval", name=str(i), tau=2 + i / 100, rate=0.5 + i / 100) for i in range(9)
+    ]
+    (row,) = pooled(near)
+    assert row["tau"] == as_json(mean_interval([one.tau or 0 for one in near]))
+    (alone,) = pooled(near[:1])
+    assert (alone["tau"]["mean"], alone["tau"]["low"]) == (2.0, None)
 
 
 def test_large_counters_cost_nothing() -> None:
