@@ -12,6 +12,7 @@ draftscope page TRACE...|--case NAME|--all-cases [--out page.html]: the page ove
 draftscope COMMAND ...: a command of the engine, as follows.
 
 """
+OTHERS = {"serve": "start the page", "page": "write the page over recorded runs"}  # beside those of the engine
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,5 +31,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status_of(lambda: import_module("app.export").main(given[1:], prog="draftscope page"))
     if given[0] in ("-h", "--help"):
         sys.stdout.write(HELP)
-    status: int = import_module("engine.cli").main(given, prog="draftscope")
+    status: int = import_module("engine.cli").main(given, prog="draftscope", others=OTHERS)
     return status

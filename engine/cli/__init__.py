@@ -7,7 +7,7 @@ seconds that neither help nor a command without models needs.
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
@@ -58,12 +58,14 @@ COMMANDS = {  # by name: the file with its parser, and what it does
 }
 
 
-def main(argv: Sequence[str] | None = None, prog: str = "python -m engine") -> int:
-    """Run one command; its exit status, see `engine.status`."""
+def main(
+    argv: Sequence[str] | None = None, prog: str = "python -m engine", others: Mapping[str, str] | None = None
+) -> int:
+    """Run one command; its exit status, see `engine.status`. `others` are commands that the caller runs, in words."""
     given = list(sys.argv[1:] if argv is None else argv)
 
     def run() -> int:
-        args = _parser(prog, given[0] if given else "").parse_args(given)  # imports the command's file
+        args = _parser(prog, given[0] if given else "", others or {}).parse_args(given)  # imports the command's file
         args.given = shlex.join([*prog.split(), *given])  # told in what is written
         status: int = args.handler(args)
         return status
@@ -71,7 +73,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m engine") -> i
     return status_of(run)
 
 
-def _parser(prog: str, called: str) -> Parser:
+def _parser(prog: str, called: str, others: Mapping[str, str]) -> Parser:
     """That of all commands; of those not `called` it knows name and words alone."""
     parser = Parser(prog=prog, description="Speculative decoding, run and measured.")
     parser.add_argument("--version", action="version", version=f"draftscope {__version__}")
@@ -81,7 +83,7 @@ def _parser(prog: str, called: str) -> Parser:
         import_module(f"{__name__}.{file}").add_parser(subparsers)
         own = subparsers.choices[called]
         own.description = own.description or f"{words[0].upper()}{words[1:]}."
-    for name, (_, words) in COMMANDS.items():
+    for name, words in {**others, **{name: words for name, (_, words) in COMMANDS.items()}}.items():
         if name not in subparsers.choices:
             subparsers.add_parser(name, help=words)
     return parser

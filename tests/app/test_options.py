@@ -188,3 +188,12 @@ def test_a_public_server_runs_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
         command.main(["--public"])
     with pytest.raises(ConfigError, match="switched off"):
         run_python("x = 1")
+
+
+@pytest.mark.parametrize(("misspelt", "meant"), [("sevre", "serve"), ("pgae", "page"), ("rnu", "run")])
+def test_a_command_that_is_none_is_told_with_the_nearest(
+    capsys: pytest.CaptureFixture[str], misspelt: str, meant: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        start.main([misspelt])
+    assert ended.value.code == 2 and f"Did you mean '{meant}'?" in capsys.readouterr().err
