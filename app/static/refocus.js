@@ -40,7 +40,18 @@ function enter(place) {
 /** Let views draw; where one of them takes away or switches off what has the focus, the focus stays in that view.
  * @param {() => void} draw */
 export function keepingFocus(draw) {
-  const view = typeof document === "undefined" ? null : document.activeElement?.closest("[data-view]");
-  if (view) refocused(view, draw);
-  else draw();
+  const was = typeof document === "undefined" ? null : document.activeElement;
+  const view = was?.closest("[data-view]");
+  if (!was || !view) return draw();
+  const seen = was.matches(":focus-visible") && inSight(was);
+  refocused(view, draw);
+  const now = document.activeElement;
+  // what came above it, such as flags that were fetched, pushed it out of sight
+  if (seen && now && now !== document.body && !inSight(now)) now.scrollIntoView({ block: "nearest" });
+}
+
+/** Whether an element lies whole in the window, above the timeline at its foot. @param {Element} element */
+function inSight(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return top >= 0 && bottom <= (document.querySelector(".dock")?.getBoundingClientRect().top ?? innerHeight);
 }

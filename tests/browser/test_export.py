@@ -57,7 +57,7 @@ def test_a_page_of_some_runs_has_no_room_that_it_cannot_fill(pages, folder):
     expect(page.get_by_role("button", name="Start here")).to_have_count(0)
     page.locator(".lane").nth(1).get_by_role("button", name="Speculative decoding").click()
     room = page.locator("[data-room=learn]")
-    expect(room.locator(".doc h1")).to_contain_text("Speculative decoding")
+    expect(room.locator(".doc h3")).to_contain_text("Speculative decoding")
     assert room.locator(".tabs .tab").all_inner_texts() == ["Glossary", "Methods"]
     page.get_by_role("link", name="Judge").click()
     room = page.locator("[data-room=judge]")

@@ -73,3 +73,21 @@ def test_who_leaves_a_room_by_key_is_on_the_stage(visit, room):
     page.keyboard.press("Escape")
     page.locator("[data-room=compare]").wait_for()
     expect(page.locator("#stage")).to_be_focused()
+
+
+def test_what_is_drawn_above_the_focus_pushes_it_under_no_timeline(visit_cases):
+    page = visit_cases("?trace=first_look", viewport={"width": 1440, "height": 900})
+    page.locator(".lane").first.wait_for()
+    page.keyboard.press("Tab")  # the keyboard is in use
+    page.locator("[data-view=inspector] button.word").first.focus()
+    over = """(() => { const { bottom } = document.activeElement.getBoundingClientRect();
+      return document.querySelector(".dock").getBoundingClientRect().top - bottom; })()"""
+    assert page.evaluate(over) >= 0
+    page.evaluate("""draftscope.store.frame("flags", () => {
+      const flags = document.createElement("div");
+      flags.style.height = "700px";
+      document.querySelector("[data-view=inspector]").prepend(flags);
+    })""")
+    drawn(page)
+    expect(page.locator("[data-view=inspector] button.word").first).to_be_focused()
+    assert page.evaluate(over) >= 0
