@@ -62,7 +62,8 @@ export function createLink(store, session, notify = () => {}) {
     /** What the address asks for. */
     read() {
       const query = new URLSearchParams(location.search);
-      if (!ready && noRoom(query)) notify(noRoom(query));
+      const none = ready ? "" : noRoom(query);
+      if (none) notify(none);
       return {
         trace: query.get("trace"),
         config: readConfig(query, session.catalogue?.methods ?? [], session.catalogue?.models),

@@ -6,9 +6,12 @@ const CONTROLS = "a, button, input, select, summary, textarea, [tabindex]";
 /** @param {Element} element */
 const nameOf = (element) => element.getAttribute("aria-label") ?? element.textContent ?? "";
 
-/** The controls of one name in `root` that may be used, in order. @param {Element} root @param {string} name */
-const namesakes = (root, name) =>
-  [...root.querySelectorAll(CONTROLS)].filter((one) => nameOf(one) === name && !one.matches(":disabled"));
+/** The controls in `root` of this kind and name that may be used, in order. Kinds come first: the name of a lane's text
+ * is all of it. @param {Element} root @param {string} kind @param {string} name */
+const namesakes = (root, kind, name) =>
+  [...root.querySelectorAll(CONTROLS)].filter(
+    (one) => one.localName === kind && nameOf(one) === name && !one.matches(":disabled"),
+  );
 
 /** @param {Element | undefined} element @returns {element is HTMLInputElement | HTMLTextAreaElement} */
 const isText = (element) =>
@@ -19,12 +22,12 @@ const isText = (element) =>
 export function refocused(root, draw) {
   const was = document.activeElement;
   const held = was && was !== root && root.contains(was) ? nameOf(was) : "";
-  const nth = was && held ? namesakes(root, held).indexOf(was) : -1;
+  const nth = was && held ? namesakes(root, was.localName, held).indexOf(was) : -1;
   draw();
   const now = document.activeElement;
   if (!was || !held || (now !== document.body && now !== was)) return;
   if (was.isConnected && !was.matches(":disabled")) return; // a browser takes the focus from what is switched off
-  const again = namesakes(root, held)[nth];
+  const again = namesakes(root, was.localName, held)[nth];
   if (again instanceof HTMLElement || again instanceof SVGElement) again.focus({ preventScroll: true });
   else if (root instanceof HTMLElement) enter(root);
   if (isText(again) && isText(was)) again.setSelectionRange(was.selectionStart, was.selectionEnd);

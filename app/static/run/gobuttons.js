@@ -4,7 +4,7 @@
 import { h, tell } from "../dom.js";
 import { icon } from "../icons.js";
 import { createRepeats, inRange, LEAST, MOST } from "./repeat.js";
-import { loadingWords, waitingWords } from "./waiting.js";
+import { going, loadingWords, waitingWords } from "./waiting.js";
 
 const WAITING = /** @type {Record<string, string>} */ ({ queued: "Waiting…", loading: "Loading…" });
 
@@ -43,7 +43,7 @@ export function goButtons(store, lab, go) {
 
   function draw() {
     const { phase, repeating, line, loading } = store.status;
-    const busy = ["queued", "loading", "running"].includes(phase);
+    const busy = going(phase);
     const against = repeats.hindrance();
     const focused = document.activeElement;
     stop.disabled = !busy && !repeating;

@@ -43,3 +43,8 @@ function about(seconds) {
   if (seconds < 1) return "any moment";
   return seconds < 90 ? `about ${Math.round(seconds)} s` : `about ${Math.round(seconds / 60)} min`;
 }
+
+const GOING = ["queued", "loading", "running"];
+
+/** Whether runs of this phase are still to come or to go on. @param {string} phase */
+export const going = (phase) => GOING.includes(phase);
