@@ -15,7 +15,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGES = ("engine", "app")
 DATA = ("assets", "presets", "docs/results", "docs/methods")  # what the page and the commands read
-NAMES = "app/package.py"  # what `import draftscope` gives
+TOP = {"app/package.py": "__init__.py", "app/command.py": "__main__.py"}  # what `import` and `python -m` of it give
 NO_PACKAGE = ("app/space.py",)  # a Space's start, from a checkout
 
 _RULES = (
@@ -41,9 +41,13 @@ def tree(root: Path, into: Path) -> None:
         shutil.copytree(root / name, into / name, ignore=skip)
     for name in NO_PACKAGE:
         (into / name).unlink()
-    shutil.copy(root / NAMES, into / "__init__.py")
+    for path, name in TOP.items():
+        shutil.copy(root / path, into / name)
     (into / "py.typed").touch()
-    for path in [into / "__init__.py", *(p for name in PACKAGES for p in (into / name).rglob("*.py"))]:
+    for path in [
+        *(into / name for name in TOP.values()),
+        *(p for name in PACKAGES for p in (into / name).rglob("*.py")),
+    ]:
         path.write_text(rewritten(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 

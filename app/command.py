@@ -1,4 +1,5 @@
-"""The console command `draftscope`: alone it serves the page; with a command it does what `python -m engine` does."""
+"""The console command `draftscope`, and `python -m draftscope`: alone it serves the page, with a command it does what
+`python -m engine` does."""
 
 import sys
 from collections.abc import Sequence
@@ -33,3 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write(HELP)
     status: int = import_module("engine.cli").main(given, prog="draftscope", others=OTHERS)
     return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

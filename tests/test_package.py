@@ -62,7 +62,7 @@ NotebookClient(notebook, timeout=300).execute()
 assert any("<iframe" in out["data"].get("text/html", "") for cell in notebook.cells for out in cell.get("outputs", ())
            if "data" in out)
 """
-COMMAND = ("-c", "import sys; from draftscope.app.command import main; sys.exit(main())")
+COMMAND = ("-m", "draftscope")
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,12 @@ def _sizes(text: str) -> list[int]:
     return sorted({int(part) for part in text.split(",")})
 
 
-SIZES = option(_sizes, lambda sizes: sizes[0] >= 1, "batch sizes >= 1 with commas between, such as 1,2,4,8,16")
+MOST = 4096  # prompts together: beyond what memory holds, where a number mistyped would fill it first
+SIZES = option(
+    _sizes,
+    lambda sizes: sizes[0] >= 1 and sizes[-1] <= MOST,
+    f"batch sizes from 1 to {MOST} with commas between, such as 1,2,4,8,16",
+)
 
 
 def bench_batches(args: argparse.Namespace, given: Sequence[Prompt]) -> int:

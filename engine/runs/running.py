@@ -160,7 +160,8 @@ def configure(
     values = able(pair, card, knobs)
     if is_served(pair.target) and (options.temperature or options.record != "light"):
         raise ConfigError(
-            "A served target tells its first choices only: run at temperature 0 and record lightly (record='light')."
+            "A served target tells its first choices only: run at temperature 0 and record lightly (record='light', "
+            f"--record light); given were temperature {options.temperature:g} and record {options.record!r}."
         )
     ids = pair.target.tokenizer.encode(prompt, options.chat)
     pair.check_fit(ids)
