@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -32,14 +33,21 @@ class Busy:
         return self._answer
 
 
-def test_files_are_read_a_few_at_a_time(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def client(base: str) -> Iterator[httpx.Client]:
+    """One for all that is asked: each reads the certificates anew."""
+    with httpx.Client(base_url=base, timeout=30) as one:
+        yield one
+
+
+def test_files_are_read_a_few_at_a_time(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     busy = Busy({"lanes": []})
     for module, name in ((routes, "open_traces"), (pooled, "pooled"), (build, "open_traces")):
         monkeypatch.setattr(module, name, busy)
 
     def sent(number: int) -> int:
         path = "/lab/open" if number % 2 else "/lab/pooled"
-        return httpx.post(base + path, content=b"x", headers=BINARY, timeout=30).status_code
+        return client.post(path, content=b"x", headers=BINARY).status_code
 
     with ThreadPoolExecutor(50) as threads:
         answers = [threads.submit(sent, number) for number in range(50)]
@@ -47,9 +55,7 @@ def test_files_are_read_a_few_at_a_time(base: str, monkeypatch: pytest.MonkeyPat
             while busy.now < READERS:
                 time.sleep(0.01)
             time.sleep(0.3)  # for the others to arrive
-            assert httpx.get(f"{base}/lab-static/store.js", timeout=15).status_code == 200, (
-                "those who wait take no thread"
-            )
+            assert client.get("/lab-static/store.js", timeout=15).status_code == 200, "those who wait take no thread"
         finally:
             busy.end.set()
         assert [answer.result() for answer in answers] == [200] * 50
@@ -57,8 +63,8 @@ def test_files_are_read_a_few_at_a_time(base: str, monkeypatch: pytest.MonkeyPat
     busy.most = 0
 
     def called(_: int) -> int:
-        event = httpx.post(f"{base}/gradio_api/call/load_trace", json={"data": ["x"]}).json()["event_id"]
-        return httpx.get(f"{base}/gradio_api/call/load_trace/{event}", timeout=30).status_code
+        event = client.post("/gradio_api/call/load_trace", json={"data": ["x"]}).json()["event_id"]
+        return client.get(f"/gradio_api/call/load_trace/{event}").status_code
 
     with ThreadPoolExecutor(6) as threads:
         assert list(threads.map(called, range(6))) == [200] * 6
