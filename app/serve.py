@@ -5,6 +5,7 @@ import threading
 from typing import Any
 
 import gradio as gr
+from gradio_client import utils as values
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
@@ -35,6 +36,7 @@ def launch(
     """Build the page and serve it; `more` goes to `Blocks.launch`."""
     threading.Thread(target=fresh.kinds, daemon=True).start()  # half a second that no page should wait for
     os.environ["GRADIO_TEMP_DIR"] = str(scratch.fresh("gradio"))
+    values.is_file_obj_with_meta = is_file
     demo = build(service, preset_catalogue, sentence)
     served = app_kwargs(service, preset_catalogue, sentence, host or os.environ.get("GRADIO_SERVER_NAME"))
     served["exception_handlers"][gr.Error] = told
@@ -78,6 +80,12 @@ def signatures(demo: gr.Blocks) -> Signatures:
 
 def _functions(block: Any) -> tuple[str, ...]:
     return tuple(name for name, found in vars(block).items() if getattr(found, "_is_server_fn", False))
+
+
+def is_file(_value: object) -> bool:
+    """Never. Gradio asks this of all that goes in or out, and copies or fetches what a file names; a stranger may send
+    what is named like one."""
+    return False
 
 
 async def told(_request: Request, error: Exception) -> Response:

@@ -3,10 +3,14 @@
 import json
 import logging
 import re
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+
+from engine.trace.store import event_json
+from tests.app.synthetic import events
 
 ODD: list[Any] = [None, True, -1, 2**53 + 1, 10**30, 0.5, 1e308, "", "x", "\ud800", [], {}, [[]], {"a": [None]}]
 FOREIGN = re.compile(r"Traceback|pydantic|Input should|Error\(|object has no|unhashable|NoneType|not iterable|<class")
@@ -63,6 +67,23 @@ def test_odd_arguments_of_the_api(base: str, name: str, caplog: pytest.LogCaptur
             assert not FOREIGN.search(said), (name, data, said)
     assert "Traceback" not in caplog.text + capfd.readouterr().err
     assert all("\n" not in record.getMessage() for record in caplog.records)
+
+
+def test_nothing_is_read_or_fetched_that_a_call_names_as_a_file(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: Any
+) -> None:
+    (tmp_path / "own.txt").write_text("of the server")
+    monkeypatch.chdir(tmp_path)
+    head, *more = map(event_json, events("chain", 4))
+    file = {"path": "own.txt", "meta": {"_type": "gradio.FileData"}}
+    page = {"path": "http://127.0.0.1:9/asked", "meta": {"_type": "gradio.FileData"}}
+    with httpx.Client(base_url=base, timeout=30) as http:
+        for odd in (file, page, {"path": "own.txt", "meta": 3}):
+            lines = [head | {"extras": {"odd": odd}}, *more]
+            said = called(http, "load_trace", ["\n".join(map(json.dumps, lines))])
+            assert f'"odd": {json.dumps(odd)}' in said
+            assert "A name must be a text" in called(http, "methods", [odd])
+    assert "Traceback" not in caplog.text + capfd.readouterr().err
 
 
 POSTS = ("/lab/mine", "/lab/mine/kept", "/lab/trajectories/live", "/lab/judged", "/lab/open", "/lab/pooled")
