@@ -17,7 +17,10 @@ ANYWHERE = ("0.0.0.0", "::")
 SIMPLE = ("text/plain", "multipart/form-data", "application/x-www-form-urlencoded")  # what a form on any page can send
 FILES = ("/lab/open", "/lab/pooled")  # their bodies are files, not JSON
 CLOSED = ("/gradio_api/upload", "/gradio_api/upload_progress")  # nothing of the page uploads through Gradio
-UNUSED = ("/gradio_api/deep_link", "/gradio_api/dev/reload")  # the one writes files, the other never ends
+UNUSED = (  # one writes files, one never ends, the others call past the queue, where no shape is checked
+    *("/gradio_api/deep_link", "/gradio_api/dev/reload"),
+    *("/gradio_api/run", "/gradio_api/api"),
+)
 ORIGINS = "DRAFTSCOPE_ORIGINS"
 SMALL = 1_000_000  # bytes of a body that holds no trace
 READING = ("GET", "HEAD", "OPTIONS")
@@ -50,9 +53,9 @@ class Rules:
         origin = headers.get("origin")
         if origin is not None and not self._same(origin, host) and not _listed(origin, self.origins):
             return 403, f"Pages of {origin[:80]!r} may not ask this server; {ORIGINS} can list them."
-        if any(path == closed or path.startswith(closed + "/") for closed in CLOSED):
+        if _within(path, CLOSED):
             return 404, "Files are not uploaded here; POST traces to lab/open."
-        if path in UNUSED:
+        if _within(path, UNUSED):
             return 404, "Nothing of the page asks for this, and it is closed."
         if method in READING:
             return None
@@ -68,7 +71,7 @@ class Rules:
 
     def limit(self, path: str) -> int:
         """Bytes that a body may have: as a trace where one may be in it."""
-        whole = path in FILES or path.startswith(("/gradio_api/call", "/gradio_api/run", "/gradio_api/api"))
+        whole = path in FILES or path.startswith("/gradio_api/call")
         return self.most_bytes + SMALL if whole or path.startswith("/gradio_api/queue/join") else SMALL
 
     def _same(self, origin: str, host: str) -> bool:
@@ -123,6 +126,10 @@ def name_of(host: str) -> str:
     """The name or address in a Host header, without its port."""
     host = host.strip().lower()
     return host[1:].partition("]")[0] if host.startswith("[") else host.rpartition(":")[0] or host
+
+
+def _within(path: str, places: Sequence[str]) -> bool:
+    return any(path == place or path.startswith(place + "/") for place in places)
 
 
 def _listed(origin: str, origins: Sequence[str]) -> bool:

@@ -99,6 +99,13 @@ def test_what_gradio_writes_or_holds_open_for_nobody_is_closed(path: str) -> Non
     assert answer.status_code == 404 and "Nothing of the page" in answer.json()["error"]
 
 
+@pytest.mark.parametrize("path", ["run/methods", "run/predict/", "api/load_trace"])
+def test_calls_past_the_queue_are_closed(path: str) -> None:
+    """Gradio begins them whatever their shape is, and fails in the middle."""
+    answer = client().post(f"/gradio_api/{path}", json={"data": []})
+    assert answer.status_code == 404 and "closed" in answer.json()["error"]
+
+
 def test_uploads_through_gradio_are_closed() -> None:
     for method in ("GET", "POST"):
         assert client().request(method, "/gradio_api/upload", headers=JSON).status_code == 404
