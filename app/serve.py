@@ -73,7 +73,7 @@ def signatures(demo: gr.Blocks) -> Signatures:
             name: tuple(one["parameter_name"] for one in given if not one["parameter_has_default"])
             for name, given in takes.items()
         },
-        {number: len(event.inputs) for number, event in demo.fns.items()},
+        {number: len(event.inputs) for number, event in demo.fns.items() if event.fn},
         {number: names for number, block in demo.blocks.items() if (names := _functions(block))},
     )
 

@@ -86,6 +86,15 @@ def test_nothing_is_read_or_fetched_that_a_call_names_as_a_file(
     assert "Traceback" not in caplog.text + capfd.readouterr().err
 
 
+def test_an_event_that_the_server_has_no_function_for_cannot_be_called(base: str) -> None:
+    with httpx.Client(base_url=base, timeout=30) as http:
+        events = http.get("/config").json()["dependencies"]
+        (number,) = (event["id"] for event in events if event["cancels"])
+        sent = {"data": [], "fn_index": number, "session_hash": "x"}
+        said = http.post("/gradio_api/queue/join", json=sent)
+        assert said.status_code == 400 and said.json()["error"].startswith("fn_index must be the number of an event")
+
+
 POSTS = ("/lab/mine", "/lab/mine/kept", "/lab/trajectories/live", "/lab/judged", "/lab/open", "/lab/pooled")
 GRADIO = ("queue/join", "call/run", "call/nothing", "component_server", "cancel", "reset")
 GETS = (
