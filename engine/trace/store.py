@@ -21,6 +21,7 @@ __all__ = ["MAX_BYTES", "MAX_NODES", "MAX_TOKENS", "Trace", "event_from_json", "
 MAX_BYTES = 20_000_000  # after decompression
 MAX_NODES = 50_000
 MAX_TOKENS = 100_000
+GZIPPED = b"\x1f\x8b"
 PIECE = 4096  # bytes gunzipped at a time: of many small members the rest is not copied for each
 MAX_MARKS = 4_000_000  # commas, colons and opening brackets: each may cost a hundred bytes once it is read
 
@@ -235,10 +236,12 @@ def unpack(data: bytes, max_bytes: int) -> bytes:
     """The bytes, gunzipped where gzipped, all members one after another; of one that is cut short, what is there.
 
     Raises:
-        TraceError: damaged, or more than `max_bytes`; no more than that is ever held.
+        TraceError: damaged, gzipped twice, or more than `max_bytes`; no more than that is ever held.
     """
-    if data[:2] == b"\x1f\x8b":
+    if data.startswith(GZIPPED):
         data = b"".join(_members(data, max_bytes + 1))
+        if data.startswith(GZIPPED):  # else whoever unpacks it anew holds more than was counted
+            raise TraceError("The file is gzipped twice: gunzip it once.")
     if len(data) > max_bytes:
         raise TraceError(f"The file is larger than {max_bytes / 1e6:g} MB, which is the limit.")
     return data

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from app import recorded
+from app.pooled import pooled
+from app.routes import open_traces
 from app.state import Limits
 from engine.analysis.reading import draft_tokens
 from engine.errors import ConfigError, TraceError
@@ -52,6 +54,18 @@ def test_all_members_of_a_gzipped_file_are_read():
     assert unpack(members, len(whole)) == whole == unpack(gzip.compress(b"") * 50_000 + members, len(whole))
     with pytest.raises(TraceError, match="larger than"):
         unpack(members, len(whole) - 1)
+
+
+def test_a_file_that_is_gzipped_twice_is_refused_with_its_name(service):
+    """It would be counted as what it is before the second time."""
+    twice = gzip.compress(gzip.compress(Trace(events("chain", 4)).to_bytes()))
+    framed = b'{"file":"a.gz","bytes":%d}\n' % len(twice) + twice
+    with pytest.raises(TraceError, match=r"a\.gz: The file is gzipped twice"):
+        open_traces(service, None, framed)
+    with pytest.raises(TraceError, match=r"a\.gz: The file is gzipped twice"):
+        pooled(service, framed)
+    with pytest.raises(TraceError, match="gzipped twice"):
+        Trace.loads(twice)
 
 
 def test_the_limit_of_draft_tokens_holds_for_all_runs_of_a_file():
