@@ -19,20 +19,28 @@ PREFIXES = {"vllm:": "vllm", "llamacpp:": "llama_cpp", "sglang:": "sglang", "trt
 SAMPLE = re.compile(
     r"^([a-z]+[:_])(spec_\w+|generation_tokens_total|tokens_predicted_total)(\{.*\})?\s+(\S+)(?:\s+\d+)?\s*$", re.M
 )
-LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
-NUMBER = r"\s*([\d.]+)"
+LABEL = re.compile(r'(?<!\w)(\w++)="((?:[^"\\]|\\.)*)"')
+NUMBER = r"\s*+([\d.]++)"
+
+
+def _until(begin: str, end: str) -> str:
+    """What leads to `end` at its first place, in the same line and before another `begin`: so that a file which
+    begins a report again and again is read once, not once for each."""
+    return rf"(?>(?:(?!{begin}).)*?{end})"
+
+
 VLLM = re.compile(
-    rf"SpecDecoding metrics: Mean acceptance length:{NUMBER}.*?Accepted:{NUMBER} tokens, Drafted:{NUMBER} tokens, "
-    r"Per-position acceptance rate:([\d., ]+), "
+    rf"SpecDecoding metrics: Mean acceptance length:{NUMBER}{_until('SpecDecoding metrics:', 'Accepted:')}{NUMBER} "
+    rf"tokens, Drafted:{NUMBER} tokens, Per-position acceptance rate:([\d., ]+), "
 )
-SGLANG = re.compile(rf"Decode batch.*?accept len:{NUMBER}, accept rate:{NUMBER}")
+SGLANG = re.compile(rf"Decode batch{_until('Decode batch', 'accept len:')}{NUMBER}, accept rate:{NUMBER}")
 LLAMA = re.compile(
     rf"draft acceptance(?: rate)? ={NUMBER} \({NUMBER} accepted /{NUMBER} generated\)"
     rf"(?:, mean (?:acceptance length|len) ={NUMBER})?(?:, acceptance rate per position = \(([\d., ]*)\))?"
 )
 LLAMA_TOTAL = re.compile(
-    rf"statistics\s+([\w-]+):.*?#gen drafts ={NUMBER}.*?#gen tokens ={NUMBER}, #acc tokens ={NUMBER}"
-    r"(?:, #mean acc len = [\d.]+)?(?:, #acc rate/pos = \(([\d., ]*)\))?"
+    rf"statistics\s+([\w-]+):{_until('statistics', '#gen drafts =')}{NUMBER}{_until('statistics', '#gen tokens =')}"
+    rf"{NUMBER}, #acc tokens ={NUMBER}(?:, #mean acc len = [\d.]+)?(?:, #acc rate/pos = \(([\d., ]*)\))?"
 )
 
 

@@ -1,6 +1,8 @@
 """What engines report, read from samples of each format (samples/README.md names their sources)."""
 
 import json
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -226,3 +228,21 @@ def test_the_commands_import_and_export_the_same(tmp_path: Path, capsys: pytest.
     assert main(["import", str(SAMPLES / "vllm.log"), "--out", str(tmp_path / "lines")]) == 0
     assert capsys.readouterr().out.endswith("0 of 2 reports tell their passes in order; no trace is written.\n")
     assert main(["import", str(tmp_path / "none.json")]) == 2 and "cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Decode batch" * 4000,
+        "SpecDecoding metrics: Mean acceptance length:1" * 3000,
+        "draft acceptance SpecDecoding metrics: Mean acceptance length:" + "1" * 12000,
+        "statistics\ta:#gen drafts =1" * 300,
+        "vllm:spec_x{" + "a" * 16000 + "} 1\n",
+    ],
+)
+def test_a_report_that_begins_and_never_ends_is_read_once(text: str) -> None:
+    """Not once for each of its beginnings: a small upload would hold the server for hours."""
+    began = time.perf_counter()
+    with suppress(TraceError):
+        read_reports(text.encode(), "log")
+    assert time.perf_counter() - began < 0.5
