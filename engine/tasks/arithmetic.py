@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from fractions import Fraction
 from random import Random
 
+from engine.tasks.numbers import number
 from engine.tasks.problem import Measure, Problem, Writer
 from engine.tasks.stories import BEGINNINGS, DISTRACTORS, EVENTS, ITEMS, NAMES, QUESTIONS
 
@@ -127,10 +127,8 @@ def equivalent(a: str | None, b: str | None) -> bool:
     """Whether two extracted answers are the same number (1.5 equals 3/2)."""
     if a is None or b is None:
         return False
-    try:
-        return Fraction(a.replace(",", "")) == Fraction(b.replace(",", ""))
-    except (ValueError, ZeroDivisionError):
-        return a.strip() == b.strip()
+    x, y = number(a), number(b)
+    return a.strip() == b.strip() if x is None or y is None else x == y
 
 
 def score(problem: Problem, text: str) -> float:

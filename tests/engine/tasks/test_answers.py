@@ -29,7 +29,14 @@ def test_the_last_stated_number_is_the_answer(text: str, answer: str | None) -> 
 
 @pytest.mark.parametrize(
     ("a", "b", "same"),
-    [("1.5", "3/2", True), ("07", "7", True), ("7", "8", False), ("1/0", "7", False), (None, "7", False)],
+    [
+        ("1.5", "3/2", True),
+        ("07", "7", True),
+        ("7", "8", False),
+        ("1/0", "7", False),
+        (None, "7", False),
+        ("1000", "1e3", False),  # of an exponent of nine digits the number would fill the memory
+    ],
 )
 def test_numbers_compare_as_numbers(a: str | None, b: str, same: bool) -> None:
     assert arithmetic.equivalent(a, b) is same
