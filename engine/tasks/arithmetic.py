@@ -19,7 +19,7 @@ FIRST = (" First", " Initially", " Starting out", " Beginning with this")
 MIDDLE = (" Then", " Next", " After that", " Now")
 LAST = (" So", " Finally", " Thus", " Hence")
 
-_ANSWER = re.compile(r"[Tt]he answer is\s*:?\s*\$?(-?[\d,]*\.?\d+(?:\s*/\s*\d+)?)")
+_ANSWER = re.compile(r"[Tt]he answer is\s*+:?\s*+\$?(-?[\d,]*\.?\d+(?:\s*/\s*\d+)?)")
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:\s*/\s*\d+)?")
 
 

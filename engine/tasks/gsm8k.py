@@ -20,7 +20,7 @@ PROMPT = (
     'Your response should end with "The final answer is [answer]" where [answer] is the response to the problem.\n'
 )
 _NUMBER = re.compile(r"[Tt]he final answer is:?\s*\$?((?:-?[$0-9.,]{2,})|(?:-?[0-9]+))(?![0-9/])")
-_ANY = re.compile(r"[Tt]he final answer is:?\s*(.+?)(?:\.?\s*$|\.\s|\n)", re.MULTILINE)
+_ANY = re.compile(r"[Tt]he final answer is:?\s*(.+?)(?:\.?(?<!\s)\s*$|\.\s|\n)", re.MULTILINE)
 _GOLD = re.compile(r"####\s*(.+)")
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from engine.tasks import get_task, load_problems
 from engine.tasks.german import Phrase
 from engine.tasks.lexicon import PEOPLE, THINGS, Noun
+from engine.tasks.marking import marking
 from engine.tasks.sentences import corpus_scores
 
 arithmetic, functions, sentences = (get_task(f) for f in ("arithmetic", "functions", "sentences"))
@@ -40,6 +43,16 @@ def test_the_last_stated_number_is_the_answer(text: str, answer: str | None) -> 
 )
 def test_numbers_compare_as_numbers(a: str | None, b: str, same: bool) -> None:
     assert arithmetic.equivalent(a, b) is same
+
+
+@pytest.mark.parametrize(
+    ("task", "text"),
+    [("arithmetic", "The answer is" + " " * 8000 + "x"), ("gsm8k", "The final answer is x" + " " * 16000 + "x")],
+)
+def test_blanks_in_an_answer_are_read_once(task: str, text: str) -> None:
+    began = time.perf_counter()
+    marking(task).extract(text)
+    assert time.perf_counter() - began < 0.2
 
 
 def test_a_function_is_found_in_prose_and_fences() -> None:
