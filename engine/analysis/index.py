@@ -180,9 +180,10 @@ def read_all(files: Iterable[tuple[str, bytes]]) -> pd.DataFrame:
     for name, data in files:
         try:
             table, size = _table(data, name, runs, room)
+            frame = table.to_pandas(ignore_metadata=True)  # where texts are looked at: not all may be some
         except (OSError, ValueError, pa.ArrowException) as error:
             raise TraceError(f"{name} is no Parquet file that can be read: {str(error)[:120]}") from None
-        frames.append(_checked(table.to_pandas(ignore_metadata=True).reindex(columns=SCHEMA.names), name))
+        frames.append(_checked(frame.reindex(columns=SCHEMA.names), name))
         runs, room = runs - table.num_rows, room - size
     whole = pd.concat(frames, ignore_index=True)
     for column, most in MOST_KINDS.items():

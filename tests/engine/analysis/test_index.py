@@ -187,6 +187,15 @@ def test_an_index_that_unpacks_to_too_much_is_refused_before_it_does() -> None:
         index.read(long, "long")
 
 
+def test_texts_that_are_no_unicode_are_told() -> None:
+    table = parquet.read_table(io.BytesIO(repeated(1)))
+    bytes_of = pa.array([b"\xff\xfe"] * table.num_rows, pa.binary()).view(pa.string())
+    sink = io.BytesIO()
+    parquet.write_table(table.set_column(table.schema.get_field_index("label"), "label", bytes_of), sink)
+    with pytest.raises(TraceError, match="no Parquet file that can be read"):
+        index.read(sink.getvalue())
+
+
 def test_columns_of_another_kind_are_told() -> None:
     with pytest.raises(TraceError, match="label must hold texts"):
         index.read(frame(8).assign(label=pd.Series([["x"] * 9] * 8)).to_parquet())
