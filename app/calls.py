@@ -1,5 +1,6 @@
 """Calls of Gradio's API whose shape is wrong: refused before Gradio sees them, where they fail. No gradio, no torch."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -12,6 +13,8 @@ from engine.errors import ConfigError, shown, unknown
 
 CALL, NAMED, JOIN = "/gradio_api/call/", "/gradio_api/call/v2/", "/gradio_api/queue/join"
 SERVER = "/gradio_api/component_server"  # functions that a component of the page calls
+MOST_VALUES = 10_000  # in a body: no call takes more, and whoever reads millions of them keeps all others waiting
+TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # also one that never ends, which is read once
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,10 @@ class Signatures:
         """Nothing, where a POST to one of Gradio's addresses of calls can be made sense of.
 
         Raises:
-            ConfigError: no such endpoint, no JSON object, or not the values that it takes.
+            ConfigError: no such endpoint, no JSON object, too many values, or not those that it takes.
         """
+        if sum(map(TEXT.sub(b"", body).count, (b",", b":", b"[", b"{"))) > MOST_VALUES:
+            raise ConfigError(f"The request has more than {MOST_VALUES} values, which is the limit.")
         given = parsed(body)
         if not isinstance(given, dict):
             raise ConfigError(f"The request must be a JSON object, not {shown(given)}.")

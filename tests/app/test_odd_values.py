@@ -3,12 +3,16 @@
 import json
 import logging
 import re
+import time
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from app import calls
+from app.calls import Signatures
+from engine.errors import ConfigError
 from engine.trace.store import event_json
 from tests.app.synthetic import events
 
@@ -84,6 +88,21 @@ def test_nothing_is_read_or_fetched_that_a_call_names_as_a_file(
             assert f'"odd": {json.dumps(odd)}' in said
             assert "A name must be a text" in called(http, "methods", [odd])
     assert "Traceback" not in caplog.text + capfd.readouterr().err
+
+
+@pytest.mark.parametrize("odd", [b"[]," * 100_000 + b"0", b'\\"' * 500_000, b'"a' * 500_000, b'"' + b"\\" * 999_999])
+def test_a_body_of_very_many_values_is_refused_before_it_is_read(odd: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[bytes]()
+    monkeypatch.setattr(calls, "parsed", read.append)
+    began = time.perf_counter()
+    with pytest.raises(ConfigError, match="values" if b"," in odd else "JSON object"):
+        Signatures({}, {}, {}, {}).check("/gradio_api/call/load_trace", b'{"data": [' + odd + b"]}")
+    assert len(read) == (b"," not in odd) and time.perf_counter() - began < 0.5
+
+
+def test_a_long_text_is_one_value(base: str) -> None:
+    with httpx.Client(base_url=base, timeout=30) as http:
+        assert "is not JSON" in called(http, "load_trace", ['{"a": [1, 2, "b\\"]}, ' * 5000])
 
 
 def test_an_event_that_the_server_has_no_function_for_cannot_be_called(base: str) -> None:
