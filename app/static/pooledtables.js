@@ -70,7 +70,7 @@ function methods(section) {
       spread(row.tokens_each, 0),
       spread(row.tau),
       spread(row.speedup),
-      section.figures[row.label] ? percent(within(section.figures[row.label])) : "–",
+      Object.hasOwn(section.figures, row.label) ? percent(within(section.figures[row.label])) : "–",
     ]),
   };
 }

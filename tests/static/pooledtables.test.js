@@ -53,3 +53,8 @@ test("seconds have as many decimals down a column", () => {
     ],
   );
 });
+
+test("a method may be called as what every object has", () => {
+  for (const name of ["__proto__", "constructor", "toString"])
+    assert.equal(tablesOf(section(row(name)), "")[0].rows[0][0], name);
+});
