@@ -6,7 +6,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from app.figures.theme import COLOURS, captioned, figure, no_narrower, paired, vertical, whiskers
+from app.figures.theme import COLOURS, captioned, figure, no_narrower, paired, plain, vertical, whiskers
 from engine.analysis.words import percent
 
 QUARTER = 0.25
@@ -92,12 +92,14 @@ def tasks(sections: Sequence[Numbers], label: str) -> go.Figure | None:
     having = [section for section in sections if label in section["figures"]]
     if len(having) < 2:
         return None
-    names = [f"{section['task']}:<br>{percent(within(section['figures'][label]))} within N/4" for section in having]
+    names = [
+        f"{plain(section['task'])}:<br>{percent(within(section['figures'][label]))} within N/4" for section in having
+    ]
     grid = make_subplots(rows=1, cols=len(having), shared_yaxes=True, subplot_titles=names)
     for column, section in enumerate(having, 1):
         grid.add_bar(**_rank_bars(section["figures"][label]), row=1, col=column)
     grid.layout.template = "none"
-    look = figure(f"{label}, task by task", RANK, "share of rounds", height=290).layout
+    look = figure(f"{plain(label)}, task by task", RANK, "share of rounds", height=290).layout
     grid.update_layout({key: value for key, value in look.to_plotly_json().items() if not key.endswith("axis")})
     grid.update_xaxes(gridcolor=COLOURS["line"]).update_yaxes(gridcolor=COLOURS["line"])
     grid.update_xaxes(title_text="TCR", ticklabelstandoff=4).update_yaxes(tickformat=".0%")
@@ -207,7 +209,7 @@ def spread(methods: Sequence[Numbers], title: str, name: str, one: bool = False,
     drawn = figure(title, "", "", height=90 + 24 * len(rows)).update_layout(margin_b=28)  # the title names the axis
     drawn.add_bar(
         x=[value["mean"] for _, value in rows],
-        y=[row["label"] for row, _ in rows],
+        y=[plain(row["label"]) for row, _ in rows],
         orientation="h",
         marker_color=[COLOURS["neutral" if row["guarantee"] == "reference" else "draft-2"] for row, _ in rows],
         error_x=whiskers(

@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from app.figures.theme import captioned, figure, look, whiskers
+from app.figures.theme import captioned, figure, look, plain, whiskers
 
 Row = Mapping[str, Any]
 
@@ -35,8 +35,9 @@ def passes(rows: Sequence[Row]) -> go.Figure:
     for place, row in enumerate(rows):
         told = row["tau"]
         arms = {} if told["low"] is None else whiskers([(told["mean"], told["low"], told["high"])], thickness=1.2)
-        bar = {"x": [told["mean"]], "y": [row["label"]], "marker_color": look(place).colour}
-        drawn.add_bar(orientation="h", name=row["label"], **bar, **({"error_x": arms} if arms else {}))
+        name = plain(row["label"])
+        bar = {"x": [told["mean"]], "y": [name], "marker_color": look(place).colour}
+        drawn.add_bar(orientation="h", name=name, **bar, **({"error_x": arms} if arms else {}))
     return drawn.update_layout(showlegend=False).update_yaxes(autorange="reversed")
 
 
@@ -48,6 +49,6 @@ def positions(rows: Sequence[Row]) -> go.Figure:
         ends = zip(told["marginal"], told["low"], told["high"], strict=True)
         arms = {} if None in told["low"] else {"error_y": whiskers(ends, thickness=1.2)}
         drawn.add_scatter(
-            x=told["depth"], y=told["marginal"], name=row["label"], line=looks.line, marker=looks.marker, **arms
+            x=told["depth"], y=told["marginal"], name=plain(row["label"]), line=looks.line, marker=looks.marker, **arms
         )
     return drawn.update_yaxes(tickformat=".0%", range=[0, 1.02]).update_xaxes(dtick=1)

@@ -1,5 +1,6 @@
 """One look for all figures. Colours are named as on the page; the page shows each by its name, light or dark."""
 
+import html
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import floor, log10
@@ -25,6 +26,11 @@ COLOURS = {  # the light values of app/static/tokens.css, which a test compares
 FONT = "system-ui, 'DejaVu Sans', sans-serif"
 CLEAR = "rgba(0,0,0,0)"
 UNSTYLED = pio.templates["none"].to_plotly_json()  # by its name it would be read anew for each figure
+
+
+def plain(text: str) -> str:
+    """A text out of a file, as a figure shows it letter by letter: of what looks like a tag it would make a link."""
+    return html.escape(text, quote=False)
 
 
 @dataclass(frozen=True)

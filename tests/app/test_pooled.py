@@ -16,7 +16,7 @@ from app.recorded import lanes, parse
 from app.state import Limits
 from engine.analysis.pool import RECORDED
 from engine.errors import TraceError
-from engine.trace.store import Trace
+from engine.trace.store import Trace, event_json
 from tests.app.synthetic import events
 from tests.typed import some
 
@@ -65,6 +65,20 @@ def test_recorded_numbers_come_with_their_figures(http, tmp_path):
     (bars,) = ranks["figure"]["data"]
     assert bars["x"] == shown["ranks"]["tcr"]
     assert f"{shown['rounds']} rounds" in ranks["caption"]
+
+
+def test_a_title_is_no_link_in_a_figure(http):
+    link, runs = '<a href="https://elsewhere.example/">t</a>', list[bytes]()
+    for name, task in (("plain", "a"), ("bush", link), ("bush", "b")):
+        head, *more = events(name, 40)
+        told = {**event_json(head), "title": link if name == "bush" else name, "extras": {"task": task}}
+        runs.append(b"".join(json.dumps(one).encode() + b"\n" for one in (told, *map(event_json, more))))
+    log = (Path(__file__).parents[1] / "engine/served/samples/vllm.log").read_bytes()
+    plots = http().post("/lab/pooled", content=framed(runs=b"".join(runs), log=log)).json()["plots"]
+    assert all(plots[name] for name in ("sections", "tasks", "served"))
+    sections = [[one["methods"], *one["trees"].values()] for one in plots["sections"]]
+    drawn = json.dumps([sections, list(plots["tasks"].values()), plots["served"]])
+    assert "&lt;a href" in drawn and "<a" not in drawn
 
 
 def test_reports_of_engines_lie_beside_own_runs(http):
