@@ -1,0 +1,37 @@
+"""What commands write to a terminal."""
+
+import io
+import sys
+
+import pytest
+
+from engine.errors import TraceError
+from engine.status import status_of
+
+TITLE = "\x1b]0;mine\x07 a\tb\r\n"
+
+
+class Screen(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        """It is."""
+        return True
+
+
+def test_a_title_out_of_a_file_commands_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def tell() -> int:
+        print(TITLE, end="")
+        raise TraceError("\x9b2J is no name")
+
+    out, err = Screen(newline=""), io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+    assert status_of(tell) == 2 and sys.stdout is out
+    assert out.getvalue() == "\\x1b]0;mine\\x07 a\tb\r\n"
+    assert err.getvalue() == "error: \\x9b2J is no name\n"
+
+
+def test_a_file_gets_all_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status_of(lambda: print(TITLE, end="") or 0) == 0
+    assert capsys.readouterr().out == TITLE
