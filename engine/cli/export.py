@@ -10,6 +10,7 @@ from engine.analysis.reading import named, read_file
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
 from engine.served.writing import WRITERS
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
 TABLES = {"tokens": tokens_df, "nodes": nodes_df, "rounds": rounds_df}
 
 
@@ -23,7 +24,7 @@ def add_parser(subparsers: Any) -> None:
         choices=tuple(WRITERS),
         help="metrics as this engine reports them, a line of JSON a trace, which its tools read",
     )
-    parser.add_argument("--json", action="store_true", help="JSON records instead of CSV")
+    parser.add_argument("--json", action="store_true", help="JSON records, with every text as it is, instead of CSV")
     parser.set_defaults(handler=handle)
 
 
@@ -42,5 +43,10 @@ def handle(args: argparse.Namespace) -> int:
     if args.json:
         frame.to_json(sys.stdout, orient="records", lines=True)
     else:
-        frame.to_csv(sys.stdout, index=False)
+        frame.map(safe).to_csv(sys.stdout, index=False)
     return 0
+
+
+def safe(cell: Any) -> Any:
+    """A cell that no spreadsheet runs: a text that begins as a formula gets an apostrophe, as in CSV of the page."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell

@@ -20,7 +20,8 @@ from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.loop import Decoding
 from engine.tasks import load_problems
-from engine.trace.store import Trace
+from engine.trace.store import Trace, event_json
+from tests.app.synthetic import events
 
 SHORT = ("--max-new-tokens", "6")
 
@@ -145,6 +146,21 @@ def test_run_writes_text_metrics_and_a_trace_that_export_reads(
     assert "gamma" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gama=2")
     assert "NAME=VALUE" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gamma")
     assert "gamma must be an integer from" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gamma=-1")
+
+
+def test_a_spreadsheet_runs_nothing_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    formula = "=HYPERLINK(A1)"
+    head, *more = (event_json(event) for event in events("chain", 4))
+    first = dict(more[0])
+    first["tokens"] = [one | {"piece": formula} for one in first["tokens"]]
+    more[-1]["text"] = "".join(token["piece"] for one in (first, *more[1:-1]) for token in one["tokens"])
+    file = tmp_path / "one.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in (head, first, *more[1:])))
+    assert main(["export", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert f"'{formula}" in said and f",{formula}" not in said
+    assert main(["export", str(file), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["piece"] == formula
 
 
 def test_run_reads_standard_input(
