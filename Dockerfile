@@ -1,6 +1,6 @@
 # Draftscope in a container: port 7860, user 1000. It runs on the CPU unless the container is given a GPU.
 #   docker build -t draftscope .                                              # torch 2.13, runs on the CPU
-#   docker build -t draftscope --build-arg TORCH="torch>=2.9,<2.15" .         # newest CUDA build; run with --gpus all
+#   docker build -t draftscope --build-arg TORCH="torch>=2.9,<2.16" .         # newest CUDA build; run with --gpus all
 # Pip's own PIP_EXTRA_INDEX_URL build argument takes PyTorch's index of CPU wheels for a small image.
 FROM python:3.12-slim
 
