@@ -1,7 +1,7 @@
 // @ts-check
 // Token chips and ghosts: one span each, its sign from the token's origin or the candidate's state. No layout here.
 
-import { h, visible } from "./dom.js";
+import { h, inText, marks, visible } from "./dom.js";
 import { cellWords, isFresh, stepOf } from "./run/canvas.js";
 import { mainLine } from "./run/phases.js";
 import { textOf } from "./run.js";
@@ -89,7 +89,7 @@ export function placeChip(run, at, pos, total, whitespace) {
     id: `k-${run.key}-${pos}`,
     role: "option",
     "aria-label": `${open ? "" : `${visible(text)}, `}${cellWords(round, cell)}, position ${pos}`,
-    text: open ? "\u2003" : shown(whitespace ? marked(text) : text),
+    text: open ? "\u2003" : whitespace ? marked(text) : shown(text),
   });
 }
 
@@ -100,7 +100,7 @@ function boxed(piece, text, whitespace) {
   const [, lead = "", body = "", tail = ""] = text.match(/^( *)(.*?)(\s*)$/s) ?? [];
   if (body) return [lead, h("b", { text: body }), tail];
   const line = tail.includes("\n") && !whitespace ? tail : "";
-  return [h("b", { text: whitespace ? text : visible(piece) }), line];
+  return [h("b", { text: whitespace ? text : marks(piece) }), line];
 }
 
 /**
@@ -163,12 +163,12 @@ function ghost(run, round, i, whitespace) {
     "data-n": i,
     "aria-label": `${visible(text)}, ${signText(state)}, round ${round.index}`,
     role: "option",
-    text: shown(whitespace ? marked(text) : text).replaceAll("\n", whitespace ? "" : "↵"),
+    text: whitespace ? marked(text).replaceAll("\n", "") : shown(text).replaceAll("\n", "↵"),
   });
 }
 
-/** Half characters of byte pieces get a visible replacement; everything else stays as it is. @param {string} piece */
-const shown = (piece) => (piece === "" ? "\u200b" : piece.replaceAll("\ufffd", "◇"));
+/** What stands in running text; of nothing a place to point at. @param {string} piece */
+const shown = (piece) => (piece === "" ? "\u200b" : inText(piece));
 
 /** Blanks as marks; a zero-width space lets the line break after them, a newline still breaks. @param {string} piece */
-const marked = (piece) => visible(piece).replaceAll("·", "·\u200b").replaceAll("→", "→\t").replaceAll("↵", "↵\n");
+const marked = (piece) => marks(piece).replaceAll("·", "·\u200b").replaceAll("→", "→\t").replaceAll("↵", "↵\n");

@@ -99,17 +99,38 @@ const MARKS = new Map([
   ["\ufffd", "◇"],
 ]);
 
-/** A control character as its code. @param {string} char */
-const escaped = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Zs}]/u;
+const UNSEEN_IN_TEXT = /[^\P{C}\t\n\r\p{Join_Control}\u{e0020}-\u{e007f}]/gu; // not what shapes the letters beside it
+const JOINERS = /[\p{Join_Control}\u{e0020}-\u{e007f}]/u; // within words and emoji
+const TAGS = /[\u{e0020}-\u{e007f}]/u; // end the flags of some countries
+const LEFTWARD = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** A character that prints nothing, or turns the order of others, as its number. @param {string} char */
+const escaped = (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
+
+/** Text that is written from right to left, closed off from what is around it: numbers after it stay after it.
+ * @param {string} text */
+export const apart = (text) => (LEFTWARD.test(text) ? `\u2068${text}\u2069` : text);
 
 /**
- * A piece with its blanks made visible; for labels in charts and trees, where a bare space would vanish.
+ * A piece with its blanks as marks, what prints nothing as its number, and a circle under an accent that has no letter.
+ * As `marked` of engine/analysis/words.py.
  * @param {string} piece
  */
-export function visible(piece) {
+export function marks(piece) {
   if (piece === "") return "∅";
-  return [...piece].map((char) => MARKS.get(char) ?? (char < " " ? escaped(char) : char)).join("");
+  const chars = [...piece];
+  const joins = (/** @type {number} */ i) => i > 0 && (i < chars.length - 1 ? JOINERS : TAGS).test(chars[i]);
+  const told = chars.map((char, i) => MARKS.get(char) ?? (UNSEEN.test(char) && !joins(i) ? escaped(char) : char));
+  return (/^\p{M}/u.test(piece) ? "◌" : "") + told.join("");
 }
+
+/** A piece for labels, charts and trees, where a bare space would vanish. @param {string} piece */
+export const visible = (piece) => apart(marks(piece));
+
+/** A piece within running text: half characters and what prints nothing are seen, the rest stays as it is.
+ * @param {string} piece */
+export const inText = (piece) => piece.replace(UNSEEN_IN_TEXT, escaped).replaceAll("\ufffd", "◇");
 
 /** @type {Map<string, string>} */
 const inks = new Map();

@@ -1,7 +1,7 @@
 // @ts-check
 // Drawing helpers shared by the views: scales, numbers, text of pieces, the sign of each state, tooltip.
 
-import { h, num, s, visible } from "./dom.js";
+import { apart, h, marks, num, s } from "./dom.js";
 
 /**
  * @typedef {{label: string, colour: string, d: string, fill: boolean, wide?: boolean, dash?: boolean}} Look
@@ -92,8 +92,8 @@ export const cut = (text, limit) =>
  * @param {string|undefined} piece @param {number} [limit] @returns {string} */
 export function shown(piece, limit = 18) {
   if (piece === undefined || piece === null) return "?";
-  const text = visible(piece);
-  return text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
+  const text = [...marks(piece)];
+  return apart(text.length > limit ? `${text.slice(0, limit - 1).join("")}…` : text.join(""));
 }
 
 /** The text of a token id in a run, its white space made visible.

@@ -1,7 +1,7 @@
 // @ts-check
 // The text that a draft token was copied from: where it stood, with the run of tokens that matched.
 
-import { h } from "./dom.js";
+import { h, inText } from "./dom.js";
 import { pieceOf } from "./draw.js";
 import { sourceOf, sourceWords } from "./source.js";
 
@@ -57,7 +57,7 @@ export function passageText({ pieces, low, high, at }, whole = false) {
   const from = whole ? 0 : Math.max(0, low - AROUND);
   const to = whole ? pieces.length : Math.min(pieces.length, at + AROUND + 1);
   const text = (/** @type {number} */ a, /** @type {number} */ b) =>
-    pieces.slice(Math.max(from, a), Math.min(to, b)).join("").replaceAll("\ufffd", "◇");
+    inText(pieces.slice(Math.max(from, a), Math.min(to, b)).join(""));
   const copied =
     pieces[at] === undefined
       ? ""

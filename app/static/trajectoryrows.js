@@ -1,7 +1,7 @@
 // @ts-check
 // The parts of the trajectory room: tokens a call on one chart, votes, and the answers with what they reuse.
 
-import { count, h, visible } from "./dom.js";
+import { count, h, inText, visible } from "./dom.js";
 import { hideTip, perCall, percent, showTip } from "./draw.js";
 import { plot } from "./plot.js";
 import { times } from "./source.js";
@@ -184,11 +184,7 @@ function row(item) {
 
 /** A token, marked by the n-gram that it ends. @param {string} piece @param {number} order @param {number} i */
 const chip = (piece, order, i) =>
-  h(
-    order ? `span.n${order}` : "span",
-    { "data-at": i },
-    piece.includes("\n") ? piece.replaceAll("\n", "↵\n") : piece.replaceAll("\ufffd", "◇"),
-  );
+  h(order ? `span.n${order}` : "span", { "data-at": i }, inText(piece).replaceAll("\n", "↵\n"));
 
 function legend() {
   return h(

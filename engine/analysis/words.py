@@ -1,13 +1,16 @@
 """Numbers and pieces as words: enough digits to tell compared numbers apart, and blanks that can be seen."""
 
 import math
+import unicodedata
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Protocol
 
 MARKS = str.maketrans(
-    {" ": "·", "\t": "→", "\n": "↵", "\r": "␍", "\u00a0": "⍽", "\ufffd": "◇", "`": "ˋ"}
-)  # as in the page's charts; the backtick is the quotation mark of the sentences
+    {" ": "·", "\t": "→", "\n": "↵", "\r": "␍", "\u00a0": "⍽", "\ufffd": "◇"}
+)  # as in the page's charts
+JOINERS = "\u200c\u200d"  # within words and emoji
+TAGS = range(0xE0020, 0xE0080)  # end the flags of some countries
 LIMIT = 40  # characters of a piece
 
 
@@ -23,8 +26,21 @@ def quoted(token: int, pieces: Pieces) -> str:
     piece = pieces.get(token)
     if piece is None:
         return f"token {token}"
-    shown = "".join(mark if mark.isprintable() else f"\\u{ord(mark):04x}" for mark in piece.translate(MARKS))
+    shown = marked(piece).replace("`", "ˋ")  # the quotation mark of the sentences
     return f"`{shown[:LIMIT]}{'…' if len(shown) > LIMIT else ''}`" if shown else f"`` (token {token})"
+
+
+def marked(piece: str) -> str:
+    """A piece with its blanks as marks, what prints nothing as its number, and a circle under an accent that has no
+    letter. The page's `marks` (app/static/dom.js) gives the same."""
+    text = piece.translate(MARKS)
+    if not text.isprintable():
+        last = len(text) - 1
+        joins = [i > 0 and (ord(c) in TAGS or (c in JOINERS and i < last)) for i, c in enumerate(text)]
+        text = "".join(
+            c if c.isprintable() or join else f"\\u{ord(c):04x}" for c, join in zip(text, joins, strict=True)
+        )
+    return "◌" + text if text and unicodedata.category(text[0]).startswith("M") else text
 
 
 def number(value: float | None, *beside: float | None) -> str:

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { apart, marks, visible } from "../../app/static/dom.js";
 import { nats, perCall, percent, times } from "../../app/static/draw.js";
 import { atThreshold } from "../../app/static/judgement.js";
 import { agreement } from "../../app/static/kappa.js";
@@ -93,4 +94,11 @@ test("agreement of reviewers is scikit-learn's", () => {
   assert.equal(agreement(["agree"], ["agree"]).kappa, null);
   assert.deepEqual(agreement([], []).observed, null);
   assert.throws(() => agreement(["agree"], []), /same items/);
+});
+
+test("pieces of all scripts are marked as the engine marks them", () => {
+  for (const { piece, marked } of vectorsOf("pieces").cases) {
+    assert.equal(marks(piece), marked);
+    assert.equal(visible(piece), apart(marked));
+  }
 });
