@@ -53,7 +53,7 @@ def test_the_list_opens_at_the_item_that_an_address_names(visit_cases):
     expect(page.locator(".paper-items [aria-current]")).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [1440, 390, 320])
 def test_a_wide_table_scrolls_in_itself(visit_cases, width):
     page = visit_cases("?room=papers&name=methods", viewport={"width": width, "height": 900})
     scroll = page.locator(".paper-numbers .scroll").first

@@ -406,7 +406,7 @@ def test_shares_have_one_axis_and_name_their_denominators(visit: Any) -> None:
 def test_nothing_overprints_and_the_page_does_not_scroll_sideways(visit: Any, query: str) -> None:
     """At every width, each reached from the one before; the layout has a second to come to rest."""
     page = visit(query, 390, 900)
-    for width in (390, 768, 1024, 1280, 1440, 1920, 2560):
+    for width in (320, 390, 768, 1024, 1280, 1440, 1920, 2560):
         page.set_viewport_size({"width": width, "height": 900})
         fits = f"innerWidth === {width} && document.documentElement.scrollWidth <= {width}"
         try:
