@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, replace
 from functools import partial
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -84,6 +85,14 @@ class Headers:
         await self.app(scope, receive, tagged if scope["type"] == "http" else send)
 
 
+class PageFiles(StaticFiles):
+    """The page's files, found as well where a proxy serves them below a path (`GRADIO_ROOT_PATH`) that it cuts off."""
+
+    def get_path(self, scope: Scope) -> str:
+        """What of the address names the file."""
+        return normpath(str(scope["path_params"]["path"]))
+
+
 def app_kwargs(
     service: Service, preset_catalogue: PresetCatalogue, sentence: Sentence | None, host: str | None = None
 ) -> dict[str, Any]:
@@ -120,7 +129,7 @@ def page_routes(service: Service, preset_catalogue: PresetCatalogue, sentence: S
         *papers.routes(service),
         *gallery.routes(preset_catalogue),
         *learn.routes(),
-        Mount("/lab-static", StaticFiles(directory=STATIC), middleware=ZIPPED),
+        Route("/lab-static/{path:path}", PageFiles(directory=STATIC), middleware=ZIPPED),
     ]
 
 

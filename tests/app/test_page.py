@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 
 from app import routes
 from app.build import Handlers, build
-from app.routes import app_kwargs
+from app.routes import app_kwargs, page_routes
 from app.serve import launch
 from app.service import Service
 from engine.methods import CARDS as REAL
@@ -185,6 +185,17 @@ def test_driven_by_a_client(service, preset_catalogue):
             client.predict("damaged\nfile\n", api_name="/load_trace")
     finally:
         demo.close()
+
+
+@pytest.mark.parametrize("kept", ["", "/lab/here"])
+def test_the_pages_files_are_found_behind_a_proxy_below_a_path(service, preset_catalogue, kept):
+    """Whether the proxy cuts the path off or not."""
+    served = Starlette(routes=page_routes(service, preset_catalogue, sentence))
+    http = TestClient(served, root_path="/lab/here")
+    assert http.get(f"{kept}/lab-static/learn/prose.js").status_code == 200
+    assert http.get(f"{kept}/lab-static/%2e%2e/build.py").status_code == 404
+    assert http.get(f"{kept}/lab-static/").status_code == 404
+    assert http.get(f"{kept}/lab/loading").status_code == 200
 
 
 def test_the_list_of_methods_is_made_beside_the_loop(
