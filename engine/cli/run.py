@@ -9,6 +9,7 @@ from typing import Any
 from engine.cli.notes import idle, own_defaults, tell
 from engine.cli.options import add_models, add_sampling, decoding, load_lab
 from engine.cli.specs import checked
+from engine.cli.spoken import Spoken
 from engine.files.written import in_a_folder
 from engine.trace.events import Round, RunEnded
 from engine.trace.store import Trace
@@ -37,13 +38,13 @@ def handle(args: argparse.Namespace) -> int:
     lab = load_lab(args)
     prompt = sys.stdin.read() if args.prompt == "-" else args.prompt
     tell(*own_defaults(lab, method, given))
-    trace = Trace()
+    trace, spoken = Trace(), Spoken()
     options: dict[str, Any] = {**decoding(args), **given, "record": args.record}
     try:
         for event in lab.stream(method, prompt, **options):
             trace.append(event)
             if isinstance(event, Round) and not args.json:
-                print("".join(token.piece for token in event.tokens), end="", flush=True)
+                print("".join(spoken.read(token.piece) for token in event.tokens), end="", flush=True)
             if isinstance(event, RunEnded) and event.reason == "error":
                 print(f"error: {event.message}", file=sys.stderr)
                 return 1
@@ -51,7 +52,7 @@ def handle(args: argparse.Namespace) -> int:
         if args.save and trace.started:
             trace.save(args.save)
     if not args.json:
-        print(flush=True)
+        print(spoken.rest(), flush=True)
     tell(idle(trace))
     if args.json:
         print(json.dumps({"text": trace.text, "token_ids": trace.token_ids, "metrics": trace.metrics()}, indent=1))
