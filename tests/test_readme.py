@@ -21,7 +21,7 @@ def test_what_readme_shows_in_short_hides_no_goal_that_was_missed(tmp_path: Path
     found = json.loads(BENCH.read_text(encoding="utf-8"))
     slow = {c["method"] for c in found["lookups"] if max(c["both"], c["worst"]) > 1}
     slow |= {name for name, cost in found["trees"].items() if cost["share"]["high"] > 0.15}
-    besides = measured.bench_said(BENCH).split("Besides")[1]
+    besides = measured.bench_said([BENCH]).split("Besides")[1]
     assert slow and all(f"`{name}`" in besides for name in slow) and "`pld`" not in besides
     for one in found["lookups"]:
         one["both"] = one["worst"] = 0.5
@@ -29,7 +29,7 @@ def test_what_readme_shows_in_short_hides_no_goal_that_was_missed(tmp_path: Path
         cost["share"] = dict.fromkeys(cost["share"], 0.1)
     well = tmp_path / "bench.json"
     well.write_text(json.dumps(found))
-    assert "Besides" not in measured.bench_said(well)
+    assert "Besides" not in measured.bench_said([well])
 
     auto = json.loads(AUTO.read_text(encoding="utf-8"))
     rows = auto["tasks"]["sentences"]["auto"]
@@ -37,7 +37,7 @@ def test_what_readme_shows_in_short_hides_no_goal_that_was_missed(tmp_path: Path
     changed = tmp_path / "auto.json"
     changed.write_text(json.dumps(auto))
     marked = measured.left(changed).count("**missed**")
-    said = measured.left_said(changed)
+    said = measured.left_said([changed])
     assert f"{total - marked} of {total} reached it" in said and "on sentences (0.500 of" in said
 
     page = json.loads(PAGE.read_text(encoding="utf-8"))

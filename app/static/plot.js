@@ -87,7 +87,7 @@ function settingsOf(Plotly, figure) {
     responsive: true,
     displaylogo: false,
     locales: LOCALE,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "sendChartToCloud"], // nothing leaves for another server
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "sendChartToCloud"], // nothing leaves
     toImageButtonOptions: { format: "svg", filename },
     modeBarButtonsToAdd: [
       {

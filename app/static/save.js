@@ -166,7 +166,7 @@ export function csv(columns, rows) {
   const cell = (/** @type {unknown} */ value) => {
     if (value == null) return "";
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-    const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    const safe = typeof value === "string" && /^[=+\-@\t\r]./s.test(text) ? `'${text}` : text;
     return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
   return `${[columns, ...rows].map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;

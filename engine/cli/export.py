@@ -48,5 +48,6 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def safe(cell: Any) -> Any:
-    """A cell that no spreadsheet runs: a text that begins as a formula gets an apostrophe, as in CSV of the page."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+    """A cell that no spreadsheet runs: a text that begins as a formula gets an apostrophe, as in CSV of the page. A
+    sign alone is none."""
+    return f"'{cell}" if isinstance(cell, str) and len(cell) > 1 and cell.startswith(FORMULA) else cell

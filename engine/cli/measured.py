@@ -1,6 +1,7 @@
 """What was measured, as tables: README.md shows a few of them, `docs/results/README.md` all of them."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,10 @@ LEAST = {
     "sd / hf assisted 5": 1.8,
     "sd / ar": 2.0,
     "sd:gamma=7 / ar": 2.0,
-}  # what was set out to be reached
+    "sd:gamma=auto / ar": 2.2,
+    "eagle3:total_token=auto:depth=auto / ar": 2.0,
+    "dflash / ar": 2.8,
+}  # what was set out to be reached, the last by the fastest lossless method, whichever it is
 AFTERWARDS = {"sd:gamma=7 / ar": "with a length chosen after the first measurement"}
 MOST = {"ar light / full": 1.15, "sd light / full": 1.15}
 MOST_SHARE = 0.15  # of a round, for trees of 60 nodes
@@ -29,39 +33,57 @@ SHOWN = (  # the methods that README.md shows: plain, drafted in each way, lossy
 GLANCE = ("right, %", "less `ar`'s", "same output, %", "tokens a call", "speed, x `ar`'s")  # and what it shows of them
 MISSED = " **missed**"
 MOST_MS = 1.0  # a round of a lookup structure
+UNLEFT = "Not measured yet: run `python -m engine bench --auto`.\n"
 
 
-def ratios(path: Path) -> str:
-    """The last recorded bench: ratios with goals, and those to transformers' own."""
-    if not path.is_file():
+def machines(path: Path) -> list[Path]:
+    """A recorded file, and beside it those of the same command on other CPUs: `bench.json`, `bench-avx2.json`."""
+    return [one for one in (path, *sorted(path.parent.glob(f"{path.stem}-*.json"))) if one.is_file()]
+
+
+def ratios(paths: Sequence[Path]) -> str:
+    """The recorded benches, a column each: ratios with goals, and those to transformers' own."""
+    if not paths:
         return "Not measured yet: run `python -m engine bench --json > docs/results/bench.json`.\n"
-    found = json.loads(path.read_text(encoding="utf-8"))
-    asked = f" --threads {found['threads']}" if found.get("threads_why") == "as asked" else ""
+    benches = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    first = benches[0]
+    asked = f" --threads {first['threads']}" if first.get("threads_why") == "as asked" else ""
+    names = " and ".join(f"`{path.name}`" for path in paths)
     lines = [
-        f"Recorded by `python -m engine bench{asked} --json > docs/results/bench.json`: {found['dtype']} on "
-        f"{found['device']}, threads: {found['threads']}, {found['prompts']} held-out {found['task']} prompts, greedy, "
-        "interleaved in one process; median of the repetitions with the smallest and largest. Ratios are of tokens per "
-        "second over whole calls, prefill included.",
+        f"Recorded by `python -m engine bench{asked} --json` as {names} in `docs/results`: {first['dtype']}, threads: "
+        f"{first['threads']}, {first['prompts']} held-out {first['task']} prompts, greedy, interleaved in one process; "
+        "median of the repetitions with the smallest and largest. Ratios are of tokens per second over whole calls, "
+        "prefill included.",
         "",
-        "| ratio | median | range | set out to reach |",
-        "| --- | --- | --- | --- |",
+        f"| ratio | {' | '.join(found['device'] for found in benches)} | set out to reach |",
+        f"| --- {'| --- ' * len(benches)}| --- |",
+        _row("`ar`, tokens/s", [found["tokens_per_s"]["ar"] for found in benches], 0),
     ]
-    for name, row in (found["ratios"] | found["recording"]).items():
-        if name not in LEAST and name not in MOST and "hf" not in name:
-            continue
-        lines.append(
-            f"| {name} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {_verdict(name, row)} |"
-        )
+    rows = [found["ratios"] | found["recording"] for found in benches]
+    lines += [
+        _row(name, [row.get(name) for row in rows], 2)
+        for name in rows[0]
+        if name in LEAST or name in MOST or "hf" in name
+    ]
     return "\n".join(lines) + "\n"
+
+
+def _row(name: str, spreads: Sequence[dict[str, float] | None], digits: int) -> str:
+    """A line of the table of ratios: what each machine reached of it, and what was set out."""
+    cells = [
+        f"{s['median']:.{digits}f} ({s['low']:.{digits}f} to {s['high']:.{digits}f}){_verdict(name, s)}" if s else ""
+        for s in spreads
+    ]
+    return f"| {name} | {' | '.join(cells)} | {_goal(name)} |"
 
 
 def bench(path: Path) -> str:
     """The last recorded bench, whole."""
     if not path.is_file():
-        return ratios(path)
+        return ratios([])
     found = json.loads(path.read_text(encoding="utf-8"))
     lines = [
-        ratios(path),
+        ratios([path]),
         "Each method on the same prompts: tokens per second, also over those of `ar`, target calls, tokens verified "
         "(roots included), tokens a target call.",
         "",
@@ -124,31 +146,36 @@ def _trees(found: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def bench_said(path: Path) -> str:
-    """The bench in short: ratios, and what was missed besides."""
-    if not path.is_file():
-        return ratios(path)
-    found = json.loads(path.read_text(encoding="utf-8"))
+def bench_said(paths: Sequence[Path]) -> str:
+    """The benches in short: ratios, and what was missed besides."""
+    if not paths:
+        return ratios(paths)
+    benches = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    missed = [f"{said} on {found['device']}" for found in benches if (said := _besides(found))]
+    return (
+        ratios(paths)
+        + (f"\nBesides **missed**: {'; '.join(missed)}.\n" if missed else "")
+        + f"\nAll {len(benches[0]['counts'])} methods and settings: [docs/results](docs/results/README.md#speed).\n"
+    )
+
+
+def _besides(found: dict[str, Any]) -> str:
+    """What a bench missed that is no ratio."""
     slow, heavy = ([n for n, said in of.items() if MISSED in said] for of in (_lookups(found), _trees(found)))
-    besides = [
+    return " and ".join(
         f"{what} of {', '.join(f'`{name}`' for name in names)} (set out to stay below {most})"
         for what, most, names in (
             ("a lookup's time a round", f"{MOST_MS:g} ms", slow),
             ("bookkeeping's share of a round", f"{MOST_SHARE:.0%}", heavy),
         )
         if names
-    ]
-    return (
-        ratios(path)
-        + (f"\nBesides **missed**: {'; '.join(besides)}.\n" if besides else "")
-        + f"\nAll {len(found['counts'])} methods and settings: [docs/results](docs/results/README.md#speed).\n"
     )
 
 
 def left(path: Path) -> str:
     """The last recorded comparison of settings left to the device with fixed ones."""
     if not path.is_file():
-        return "Not measured yet: run `python -m engine bench --auto`.\n"
+        return UNLEFT
     found = json.loads(path.read_text(encoding="utf-8"))
     lines = [
         f"Recorded by `{_auto(found, path)}`: {found['dtype']} on {found['device']}, threads: {found['threads']}, "
@@ -188,16 +215,21 @@ def _share(spread: dict[str, float]) -> str:
     return said + ("" if spread["high"] <= MOST_SHARE else MISSED)
 
 
+def _goal(name: str) -> str:
+    """What was set out for a ratio."""
+    goal = f"at least {LEAST[name]:g}" if name in LEAST else f"at most {MOST[name]:g}" if name in MOST else ""
+    return ", ".join(filter(None, (goal, AFTERWARDS.get(name, ""))))
+
+
 def _verdict(name: str, spread: dict[str, float]) -> str:
-    """The goal of a ratio, and whether every repetition reached it; a median alone does not count."""
+    """Where the goal of a ratio was not reached by every repetition; a median alone does not count."""
     if name in LEAST:
-        goal, typical, worst = f"at least {LEAST[name]:g}", *(spread[k] >= LEAST[name] for k in ("median", "low"))
+        typical, worst = (spread[k] >= LEAST[name] for k in ("median", "low"))
     elif name in MOST:
-        goal, typical, worst = f"at most {MOST[name]:g}", *(spread[k] <= MOST[name] for k in ("median", "high"))
+        typical, worst = (spread[k] <= MOST[name] for k in ("median", "high"))
     else:
         return ""
-    said = "reached" if worst else "reached in the median, **missed** in the worst" if typical else "**missed**"
-    return ", ".join(filter(None, (f"{goal}: {said}", AFTERWARDS.get(name, ""))))
+    return "" if worst else " **missed** in the worst" if typical else MISSED
 
 
 def _busy(found: dict[str, Any]) -> list[str]:
@@ -279,8 +311,8 @@ def _page(found: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
 def whole() -> str:
     """`docs/results/README.md`: every table."""
     parts = {
-        "Speed": bench(BENCH),
-        "Settings left to the device": left(AUTO),
+        "Speed": "\n".join(map(bench, machines(BENCH))) or bench(BENCH),
+        "Settings left to the device": "\n".join(map(left, machines(AUTO))) or left(AUTO),
         "Quality": quality(QUALITY),
         "The page": page(PAGE),
     }
@@ -309,10 +341,17 @@ def glance(folder: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def left_said(path: Path) -> str:
-    """Settings left to the device in a few sentences."""
-    if not path.is_file():
-        return left(path)
+def left_said(paths: Sequence[Path]) -> str:
+    """Settings left to the device in a few sentences, a paragraph a machine."""
+    if not paths:
+        return UNLEFT
+    return (
+        "\n".join(map(_left_said, paths))
+        + "\nThe tables are in [docs/results](docs/results/README.md#settings-left-to-the-device).\n"
+    )
+
+
+def _left_said(path: Path) -> str:
     found = json.loads(path.read_text(encoding="utf-8"))
     rows = [(task, row) for task, part in found["tasks"].items() for row in part["auto"]]
     first = next(iter(found["tasks"]))
@@ -327,11 +366,11 @@ def left_said(path: Path) -> str:
         if row["over_best"]["median"] < LEFT
     ]
     return (
-        f"Recorded by `{_auto(found, path)}`: on {first}, times the tokens per second of `ar`, {', '.join(fast)}. Set "
-        f"out to be at least {LEFT:g} times as fast as the best of the fixed settings that were tried: "
-        f"{len(rows) - len(missed)} of {len(rows)} reached it"
+        f"Recorded by `{_auto(found, path)}` on {found['device']}: on {first}, times the tokens per second of `ar`, "
+        f"{', '.join(fast)}. Set out to be at least {LEFT:g} times as fast as the best of the fixed settings that were "
+        f"tried: {len(rows) - len(missed)} of {len(rows)} reached it"
         + (f"; **missed** by {', '.join(missed)}" if missed else "")
-        + ". The table is in [docs/results](docs/results/README.md#settings-left-to-the-device).\n"
+        + ".\n"
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.analysis.columns import NODES, ROUNDS, TOKENS
 from engine.analysis.names import NAMES
-from engine.cli.measured import AUTO, BENCH, PAGE, bench_said, glance, left_said, page_said, whole
+from engine.cli.measured import AUTO, BENCH, PAGE, bench_said, glance, left_said, machines, page_said, whole
 from engine.files.places import ROOT
 from engine.methods import CARDS
 from engine.papers.systems import FOLDER as QUALITY
@@ -49,8 +49,8 @@ def filled(text: str) -> str:
     parts = {
         "methods": methods(),
         "embedded": embedded(ROOT / "assets" / "tiny", ROOT / "assets" / "crossed"),
-        "bench": bench_said(BENCH),
-        "left": left_said(AUTO),
+        "bench": bench_said(machines(BENCH)),
+        "left": left_said(machines(AUTO)),
         "quality": glance(QUALITY),
         "page": page_said(PAGE),
     }

@@ -1,10 +1,9 @@
-"""A response as it grows, for a terminal: halves of characters wait for the rest, and nothing steers the terminal."""
+"""A response as it grows, piece by piece: halves of characters wait for the rest."""
 
 import codecs
 import re
 
 BYTES = re.compile(r"(?:<0x[89A-F][0-9A-F]>)+")  # a token that is no character by itself
-STEERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class Spoken:
@@ -18,7 +17,7 @@ class Spoken:
         given = (
             bytes.fromhex(re.sub("[<>]|0x", "", piece)) if BYTES.fullmatch(piece) else piece.encode(errors="replace")
         )
-        return STEERS.sub(lambda found: f"\\u{ord(found[0]):04x}", self._decoder.decode(given))
+        return self._decoder.decode(given)
 
     def rest(self) -> str:
         """What is left at the end: a mark for a character that was not finished."""

@@ -152,15 +152,15 @@ def test_a_spreadsheet_runs_nothing_of_a_table(tmp_path: Path, capsys: pytest.Ca
     formula = "=HYPERLINK(A1)"
     head, *more = (event_json(event) for event in events("chain", 4))
     first = dict(more[0])
-    first["tokens"] = [one | {"piece": formula} for one in first["tokens"]]
+    first["tokens"] = [one | {"piece": formula if i else "="} for i, one in enumerate(first["tokens"])]
     more[-1]["text"] = "".join(token["piece"] for one in (first, *more[1:-1]) for token in one["tokens"])
     file = tmp_path / "one.jsonl"
     file.write_text("".join(json.dumps(one) + "\n" for one in (head, first, *more[1:])))
     assert main(["export", str(file)]) == 0
     said = capsys.readouterr().out
-    assert f"'{formula}" in said and f",{formula}" not in said
+    assert f"'{formula}" in said and f",{formula}" not in said and "'=," not in said  # a sign alone is no formula
     assert main(["export", str(file), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[0])["piece"] == formula
+    assert json.loads(capsys.readouterr().out.splitlines()[1])["piece"] == formula
 
 
 def test_run_reads_standard_input(
