@@ -8,6 +8,11 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
+from hypothesis import settings
+
+settings.register_profile("patient", settings(), deadline=None)  # a machine that is busy is no fault
+settings.load_profile("patient")
+
 
 def pytest_collection_finish() -> None:
     """What is imported by now stays; to look through it for garbage again and again takes up to a tenth of the time."""

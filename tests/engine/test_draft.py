@@ -39,7 +39,7 @@ def check_ancestors(draft: Draft) -> None:
         assert mask[i].nonzero().flatten().tolist() == sorted(root_path(draft, i))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(draft=drafts())
 def test_the_mask_is_the_ancestor_relation(draft: Draft) -> None:
     check_ancestors(draft)
@@ -47,7 +47,7 @@ def test_the_mask_is_the_ancestor_relation(draft: Draft) -> None:
     assert bool(torch.equal(mask.float() @ mask.float() > 0, mask))  # reflexive and transitive
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(draft=drafts())
 def test_depths_children_and_paths_agree(draft: Draft) -> None:
     for i, parent in enumerate(draft.parents):
@@ -61,7 +61,7 @@ def test_depths_children_and_paths_agree(draft: Draft) -> None:
     assert draft.is_chain == (draft.levels == len(draft))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(draft=drafts())
 def test_ranks_order_the_scores_and_never_undercut_depth(draft: Draft) -> None:
     """A permutation; descending score, ties by index; the rank of a node is at least its depth (TCR, section 5.3)."""
@@ -72,7 +72,7 @@ def test_ranks_order_the_scores_and_never_undercut_depth(draft: Draft) -> None:
         assert all(rank >= depth for rank, depth in zip(draft.ranks, draft.depths, strict=True))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(draft=drafts(), n=st.integers(0, 16))
 def test_a_cut_is_the_same_tree_with_fewer_nodes(draft: Draft, n: int) -> None:
     small = draft.cut(n)

@@ -136,7 +136,7 @@ def test_a_draw_owns_exactly_its_share() -> None:
     check_pick()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     weights=st.lists(st.sampled_from([0.0, 1e-30, 1e-8, 0.1, 1.0]), min_size=1, max_size=9).filter(
         lambda w: sum(w) > 0

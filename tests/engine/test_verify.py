@@ -128,7 +128,7 @@ distribution4 = st.lists(st.sampled_from([0.0, 0.0, 0.1, 0.3, 1.0, 2.5]), min_si
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(p=distribution4, q=distribution4, m=st.integers(1, 4))
 def test_kernels_stay_exact_on_distributions_with_zeros(p: list[float], q: list[float], m: int) -> None:
     target, draft = (torch.tensor(x, dtype=torch.float64) / sum(x) for x in (p, q))

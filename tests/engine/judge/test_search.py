@@ -142,7 +142,7 @@ def greedy(model, ids: list[int], limit: int) -> list[int]:
     return out
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), letter=st.integers(0, 6), limit=st.integers(1, 24))
 def test_invariants(seed: int, letter: int, limit: int) -> None:
     target, draft = random_pair(seed)
@@ -162,7 +162,7 @@ def test_invariants(seed: int, letter: int, limit: int) -> None:
     assert twice.labels == done.labels
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000))
 def test_different_answers_mean_an_important_token(seed: int) -> None:
     """A13, with a response length that does not bind."""
@@ -174,7 +174,7 @@ def test_different_answers_mean_an_important_token(seed: int) -> None:
     assert any(x.important for x in done.labels) == (ours != theirs)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000))
 def test_naive_and_sequential_agree_on_the_first_mismatch(seed: int) -> None:
     target, draft = random_pair(seed)

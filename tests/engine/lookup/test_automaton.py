@@ -24,7 +24,7 @@ def longest_earlier(text):
     return 0, -1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(texts)
 def test_match_is_the_longest_suffix_that_occurred_before(text):
     automaton = SuffixAutomaton()
@@ -38,7 +38,7 @@ def test_match_is_the_longest_suffix_that_occurred_before(text):
             assert automaton.follows(state) == end + 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts)
 def test_size_and_substrings(text):
     automaton = SuffixAutomaton()
@@ -57,7 +57,7 @@ def test_size_and_substrings(text):
     assert automaton.find([*text, 9]) is None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(texts, min_size=1, max_size=4), texts)
 def test_static_match_against_brute_force(corpus, text):
     static = build_static(corpus)
@@ -91,7 +91,7 @@ def test_likely_follows_the_most_frequent_edge():
     assert static.likely(state, 3)[1] == [4]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(texts, min_size=1, max_size=4))
 def test_no_match_crosses_trajectories(sequences):
     memory = DynamicMemory("global", 10_000)

@@ -58,7 +58,7 @@ def test_history_scopes():
     assert history.trajectory == 0 and history.tokens == [2, 1]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=30), st.integers(1, 4))
 def test_first_places_against_a_scan(text, orders):
     places = FirstPlaces(orders, 10_000)
@@ -113,7 +113,7 @@ distributions = st.lists(st.floats(0.001, 1.0), min_size=4, max_size=4).map(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(distributions, min_size=1, max_size=5))
 def test_order_of_observations_does_not_matter_and_same_rows_stay(rows):
     def mean(order):

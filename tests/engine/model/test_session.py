@@ -196,7 +196,7 @@ def shallow(request: pytest.FixtureRequest, zoo: Zoo) -> Model:
     return zoo.model(request.param, layers=2)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(plan=rounds())
 def test_any_sequence_of_rounds(shallow: Model, plan: list[tuple[Draft, int]]) -> None:
     session, tokens = shallow.session(96), PROMPT[:3]

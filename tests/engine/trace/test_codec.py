@@ -107,7 +107,7 @@ def traces(draw: st.DrawFn) -> Trace:
     return trace
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(traces())
 def test_round_trip(trace: Trace) -> None:
     """Of the codec alone: whether the numbers can be is for `bounds`."""
@@ -116,7 +116,7 @@ def test_round_trip(trace: Trace) -> None:
     assert back.to_bytes() == trace.to_bytes()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=300))
 def test_any_bytes(data: bytes) -> None:
     for given_bytes in (data, b"\x1f\x8b\x08" + data, gzip.compress(data)):
@@ -150,7 +150,7 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.sampled_from(SOUND), st.data())
 def test_any_field_may_hold_anything(sound: dict[str, Any], data: st.DataObject) -> None:
     key = data.draw(st.sampled_from(sorted(sound)))
@@ -163,7 +163,7 @@ def test_any_field_may_hold_anything(sound: dict[str, Any], data: st.DataObject)
         assert json.loads(json.dumps(event_json(event), allow_nan=False))["kind"] == changed["kind"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(min_size=1, max_size=4), st.floats(0, 1))
 def test_a_flipped_file_is_read_or_refused(noise: bytes, where: float) -> None:
     head: dict[str, Any] = {

@@ -57,7 +57,7 @@ def templates(draw):
     return from_paths(p for p in paths if p)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(templates())
 def test_paths_round_trip(tree):
     assert from_paths(tree.paths) == tree
@@ -68,7 +68,7 @@ def test_paths_round_trip(tree):
     assert prefix_closed(tree.parents, range(len(tree)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(templates(), st.integers(0, 40), st.integers(0, 8))
 def test_cut_keeps_the_beginning(tree, nodes, depth):
     cut = tree.cut(nodes, depth)
@@ -77,7 +77,7 @@ def test_cut_keeps_the_beginning(tree, nodes, depth):
     assert cut.depth <= depth
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(templates())
 def test_compaction_renumbers_siblings_and_keeps_the_shape(tree):
     small = tree.compact()
