@@ -78,9 +78,7 @@ def _row(name: str, spreads: Sequence[dict[str, float] | None], digits: int) -> 
 
 
 def bench(path: Path) -> str:
-    """The last recorded bench, whole."""
-    if not path.is_file():
-        return ratios([])
+    """A recorded bench, whole."""
     found = json.loads(path.read_text(encoding="utf-8"))
     lines = [
         ratios([path]),
@@ -229,7 +227,7 @@ def _verdict(name: str, spread: dict[str, float]) -> str:
         typical, worst = (spread[k] <= MOST[name] for k in ("median", "high"))
     else:
         return ""
-    return "" if worst else " **missed** in the worst" if typical else MISSED
+    return "" if worst else f"{MISSED} in the worst" if typical else MISSED
 
 
 def _busy(found: dict[str, Any]) -> list[str]:
@@ -311,8 +309,8 @@ def _page(found: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
 def whole() -> str:
     """`docs/results/README.md`: every table."""
     parts = {
-        "Speed": "\n".join(map(bench, machines(BENCH))) or bench(BENCH),
-        "Settings left to the device": "\n".join(map(left, machines(AUTO))) or left(AUTO),
+        "Speed": "\n".join(map(bench, machines(BENCH))) or ratios([]),
+        "Settings left to the device": "\n".join(map(left, machines(AUTO))) or UNLEFT,
         "Quality": quality(QUALITY),
         "The page": page(PAGE),
     }

@@ -3,7 +3,7 @@
 import codecs
 import re
 
-BYTES = re.compile(r"(?:<0x[89A-F][0-9A-F]>)+")  # a token that is no character by itself
+BYTES = re.compile(r"(?=.*<0x[89A-F])(?:<0x[0-9A-F]{2}>)+")  # a token that is not whole characters, byte by byte
 
 
 class Spoken:

@@ -9,6 +9,7 @@ import { agreement } from "../../app/static/kappa.js";
 import { byPosition, calibration, incomparable, summary, tcrOf, wilson } from "../../app/static/numbers.js";
 import { wordsIn } from "../../app/static/run/intro.js";
 import { divergenceOf, statsOf } from "../../app/static/run.js";
+import { csv } from "../../app/static/save.js";
 import { alike, recordedRun, vectorsOf } from "./recorded.js";
 
 /** @param {any} found @param {any} wanted @param {string} what */
@@ -100,5 +101,12 @@ test("pieces of all scripts are marked as the engine marks them", () => {
   for (const { piece, marked } of vectorsOf("pieces").cases) {
     assert.equal(marks(piece), marked);
     assert.equal(visible(piece), apart(marked));
+  }
+});
+
+test("cells that a spreadsheet would run are saved as the engine exports them", () => {
+  for (const { text, cell } of vectorsOf("cells").cases) {
+    const quoted = /[\n\r]/.test(cell) ? `"${cell}"` : cell;
+    assert.equal(csv(["text"], [[text]]), `text\r\n${quoted}\r\n`);
   }
 });
