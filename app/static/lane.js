@@ -5,7 +5,7 @@ import { nameOf } from "./columns.js";
 import { h } from "./dom.js";
 import { CanvasFlow, textOfLane } from "./lanecanvas.js";
 import { LaneHead } from "./lanehead.js";
-import { FORCED, forcedText, forcedWords } from "./run/continue.js";
+import { FORCED, forcedText, forcedWords, isMade, takeAway } from "./run/continue.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -60,6 +60,11 @@ export class Lane {
     if (!words) return;
     const { before, chosen } = forcedText(this.run);
     this.forced.title = FORCED;
-    this.forced.replaceChildren(h("span.told", { text: words }), h("span.text", {}, before, h("b", { text: chosen })));
+    const { store } = this.text;
+    const away = { type: "button", onclick: () => takeAway(store, this.run) };
+    this.forced.replaceChildren(
+      h("span.told", {}, words, isMade(this.run) ? h("button.v-button", away, "Take this lane away") : null),
+      h("span.text", {}, before, h("b", { text: chosen })),
+    );
   }
 }

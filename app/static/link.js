@@ -7,7 +7,7 @@ import { makeFilter, specOf } from "./filters.js";
 import { packed } from "./packed.js";
 import { pairsOf, placeOf, turned } from "./rooms/address.js";
 import { noRoom, roomIn } from "./rooms/rooms.js";
-import { readStage, stagePairs, usualStage } from "./stage/stagelink.js";
+import { readStage, stagePairs, usualStage, wider } from "./stage/stagelink.js";
 import { createStages } from "./stages.js";
 
 const HUB = "https://huggingface.co";
@@ -108,9 +108,10 @@ export function createLink(store, session, notify = () => {}) {
         if (restoring) return;
         const url = link.url();
         const was = new URLSearchParams(location.search);
-        // another room, page of one, or other runs are a step that Back undoes
+        // another room, page of one, other runs or one more lane are a step that Back undoes
         const other = Boolean(told) && told !== stages.told();
-        const step = other || roomIn(was) !== store.options.room || turned(placeOf(was), store.options);
+        const moved = roomIn(was) !== store.options.room || turned(placeOf(was), store.options);
+        const step = other || moved || (told !== null && wider(was, store.options));
         if ((told !== null && url === location.href && !other) || url.length > MAX_URL) return;
         const before = told;
         told = stages.told();

@@ -130,6 +130,25 @@ export function createStore() {
       if (!store.lanes.includes(key)) store.lanes = [...store.lanes, key];
       emit("runs");
     },
+    put(run) {
+      runs.set(run.key, /** @type {ReturnType<typeof makeRun>} */ (run));
+      store.lanes = [...store.lanes.filter((lane) => lane !== run.key), run.key];
+      divergences.clear();
+      emit("runs");
+      emit("data", run.key);
+    },
+    remove(key) {
+      const run = runs.get(key);
+      if (!run) return null;
+      runs.delete(key);
+      store.lanes = store.lanes.filter((lane) => lane !== key);
+      divergences.clear();
+      if (store.hover?.run === key) move("hover", null);
+      if (store.cursor?.run === key) move("cursor", null);
+      if (store.options.whatif?.run === key) store.setOption("whatif", null);
+      emit("runs");
+      return run;
+    },
     push(key, events) {
       const run = runs.get(key);
       if (!run) return;

@@ -1,5 +1,7 @@
 """Inside a round, and beside it: event by event, and other texts that the page has the engine continue."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -55,3 +57,12 @@ def test_another_token_makes_a_lane_that_goes_on_from_it(visit, server):
     expect(page.locator(".lane")).to_have_count(6)
     assert page.evaluate("[draftscope.store.lanes.length, draftscope.store.status.phase]") == [6, "done"]
     assert server.lab.open_streams == []
+    expect(page).to_have_url(re.compile("go="))
+    page.go_back()
+    expect(page.locator(".lane")).to_have_count(5)
+    page.go_forward()
+    expect(page.locator(".lane")).to_have_count(6)
+    expect(lane.locator(".flow .k").first).to_be_visible()
+    lane.get_by_role("button", name="Take this lane away").click()
+    expect(page.locator(".lane")).to_have_count(5)
+    expect(page).not_to_have_url(re.compile("go="))

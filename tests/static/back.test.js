@@ -6,6 +6,7 @@ import { createEmitter } from "../../app/static/emitter.js";
 import "../../app/static/filterkinds.js";
 import { makeFilter } from "../../app/static/filters.js";
 import { createLink } from "../../app/static/link.js";
+import { createContinuing } from "../../app/static/run/continue.js";
 import { createSession } from "../../app/static/session.js";
 import { createStore } from "../../app/static/store.js";
 import { card, round, trace } from "./runs.js";
@@ -85,6 +86,12 @@ async function page({ ended = true } = {}) {
       lanes: [trace("chain", rounds), trace("plain", rounds, { prompt: "Twice" })],
       compared: null,
     }),
+    async *lines() {
+      asked.push("continue");
+      yield { kind: "begin", card: card("chain") };
+      const forced = { prompt_ids: [1, 5], extras: { forced: 1 }, reason: "eos" };
+      yield { kind: "events", events: trace("chain", rounds, forced).events };
+    },
   };
   const bus = {
     ...createEmitter(),
@@ -100,12 +107,13 @@ async function page({ ended = true } = {}) {
   const ui = { ...createEmitter(), notify: (text) => said.push(text), clearNotices: () => said.splice(0) };
   const session = createSession({ store, api, bus, ui });
   const link = createLink(store, session, ui.notify);
+  const continuing = createContinuing(store, { api, session, ui });
   session.take(CATALOGUE, null);
   await session.openRecorded("apples");
   link.restore(link.read().view);
   await settled();
   asked.splice(0);
-  return { store, session, link, said, asked };
+  return { store, session, link, continuing, said, asked };
 }
 const place = ({ cursor }) => cursor && [cursor.run, cursor.pos];
 
@@ -252,4 +260,26 @@ test("the same request run again, or a case opened again, is no step", async () 
   await session.run();
   await settled();
   assert.equal(entries.length, 2);
+});
+
+test("Back takes away a lane that was made beside the others, and Forward puts it there again", async () => {
+  const { store, session, continuing, asked } = await page();
+  session.catalogue.models.push(store.runs.get("chain").head.preset);
+  await continuing.start(store.runs.get("chain"), 0, 5);
+  await settled();
+  assert.equal(entries.length, 2, "one more lane is a step");
+  store.setCursor({ run: "chain~1", pos: 1 });
+  await settled();
+  assert.equal(entries.length, 2);
+  await go(-1);
+  assert.deepEqual([store.lanes, store.cursor, store.status.recorded], [["chain"], null, "apples"]);
+  await go(1);
+  assert.deepEqual([store.lanes, place(store), asked], [["chain", "chain~1"], ["chain~1", 1], ["continue"]]);
+  assert.equal(entries.length, 2);
+  await session.openRecorded("pears");
+  await settled();
+  await go(-2);
+  assert.deepEqual([store.lanes, store.status.recorded], [["chain"], "apples"], "over other runs too");
+  await go(1);
+  assert.deepEqual([store.lanes, asked.filter((one) => one === "continue").length], [["chain", "chain~1"], 1]);
 });

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createEmitter } from "../../app/static/emitter.js";
 import { makeFilter } from "../../app/static/filters.js";
-import { alternativesAt, createContinuing, forcedText, forcedWords } from "../../app/static/run/continue.js";
+import {
+  alternativesAt,
+  createContinuing,
+  forcedText,
+  forcedWords,
+  isMade,
+  takeAway,
+} from "../../app/static/run/continue.js";
 import { forcedOf } from "../../app/static/run.js";
 import { partsAt } from "../../app/static/stage/bands.js";
 import { figuresOf } from "../../app/static/stage/heads.js";
@@ -39,8 +46,14 @@ function page(lines, { preset = "tiny", opened = false, extras = {} } = {}) {
 async function* answer() {
   yield { kind: "queued" };
   yield { kind: "begin", card: card("sd") };
-  yield { kind: "events", events: [head("sd", { prompt_ids: [1, 2, 3, 10, 77], extras: { forced: 2 } })] };
+  const forced = { preset: "tiny", prompt_ids: [1, 2, 3, 10, 77], extras: { forced: 2 } };
+  yield { kind: "events", events: [head("sd", forced)] };
 }
+async function* whole() {
+  yield* answer();
+  yield { kind: "events", events: [round(), { kind: "end", reason: "eos" }] };
+}
+const turn = () => new Promise(setImmediate);
 
 test("the other likely tokens of a place, without the one that was written", () => {
   const store = createStore();
@@ -218,4 +231,69 @@ test("a continuation that was asked for before other runs took the stage does no
   assert.deepEqual(store.lanes, ["plain"]);
   assert.deepEqual(store.options.continued, []);
   assert.equal(store.status.phase, "done");
+});
+
+test("a lane that is not asked for any more goes away, and comes back with all it had when it is asked for again", async () => {
+  const { store, continuing, sent } = page(whole);
+  await continuing.start(store.runs.get("sd"), 1, 77);
+  const { continued } = store.options;
+  const lane = store.runs.get("sd~1");
+  assert.ok(isMade(lane) && !isMade(store.runs.get("sd")));
+  store.setCursor({ run: "sd~1", pos: 0 });
+  store.setOption("continued", []);
+  await turn();
+  assert.deepEqual([store.lanes, store.runs.has("sd~1"), store.cursor], [["sd"], false, null]);
+  store.setOption("continued", structuredClone(continued));
+  await turn();
+  assert.deepEqual([store.lanes, sent.length], [["sd", "sd~1"], 1], "the engine is not asked again");
+  assert.equal(store.runs.get("sd~1"), lane);
+});
+
+test("a lane that is taken away leaves the link, with the lanes that go on from it, and is not made again", async () => {
+  const { store, continuing, sent } = page(whole);
+  await continuing.start(store.runs.get("sd"), 1, 77);
+  await continuing.start(store.runs.get("sd~1"), 0, 5);
+  await continuing.start(store.runs.get("sd"), 0, 9);
+  await turn();
+  assert.deepEqual(store.lanes, ["sd", "sd~1", "sd~2", "sd~3"]);
+  takeAway(store, store.runs.get("sd~1"));
+  await turn();
+  assert.deepEqual([store.lanes, sent.length], [["sd", "sd~3"], 3]);
+  assert.deepEqual(store.options.continued, [{ lane: "sd~3", run: "sd", pos: 0, token: 9 }]);
+});
+
+test("a lane that is taken away while it is written ends there", async () => {
+  let aborted = null;
+  const { store, continuing } = page(async function* (store, signal) {
+    yield* answer();
+    takeAway(store, store.runs.get("sd~1"));
+    aborted = signal.aborted;
+  });
+  await continuing.start(store.runs.get("sd"), 1, 77);
+  assert.deepEqual([aborted, store.status.phase, store.lanes, store.options.continued], [true, "done", ["sd"], []]);
+});
+
+test("runs that come back to the stage bring the lanes that were made beside them", async () => {
+  const { store, continuing, sent } = page(whole);
+  await continuing.start(store.runs.get("sd"), 1, 77);
+  const { runs, lanes, status, options } = store;
+  store.load([trace("other", [round()])]);
+  assert.deepEqual(store.options.continued, []);
+  store.bring({ runs, lanes, status });
+  await turn();
+  assert.deepEqual([store.lanes, store.options.continued, sent.length], [["sd", "sd~1"], options.continued, 1]);
+});
+
+test("a link's lane keeps its name, which a place in it is known by; a name of another kind is not taken", async () => {
+  const { store } = page(whole);
+  store.setOption("continued", [
+    { lane: "sd~3", run: "sd", pos: 1, token: 77 },
+    { lane: "sd~<b>", run: "sd", pos: 0, token: 5 },
+  ]);
+  while (store.lanes.length < 3 || store.status.phase !== "done") await turn();
+  assert.deepEqual(store.lanes, ["sd", "sd~3", "sd~1"]);
+  assert.deepEqual(
+    store.options.continued.map(({ lane }) => lane),
+    ["sd~3", "sd~1"],
+  );
 });

@@ -16,8 +16,21 @@ import { visitor } from "../visitor.js";
 
 const MOST = 5; // alternatives that are offered
 
-/** Of which runs a lane's forced beginning is, in words: the page made these. @type {Map<string, string>} */
-const origins = new Map();
+/** The lanes that this page made: what was asked for, and whose beginning it is, in words.
+ * @type {WeakMap<Run, {one: Continued, words: string}>} */
+const made = new WeakMap();
+
+/** @param {Continued} a @param {Continued} b */
+const alike = (a, b) => a.lane === b.lane && a.run === b.run && a.pos === b.pos && a.token === b.token;
+
+/** Whether a lane was made beside the others on this page, so that it can be taken away again. @param {Run} run */
+export const isMade = (run) => made.has(run);
+
+/** Take such a lane away, and those that go on from it. @param {Store} store @param {Run} run */
+export function takeAway(store, { key }) {
+  for (const other of [...store.runs.values()]) if (made.get(other)?.one.run === key) takeAway(store, other);
+  store.remove(key);
+}
 
 /** The other tokens that the target thought likely at a place, likeliest first.
  * @param {Run} run @param {number | null} pos @returns {Alternative[]} */
@@ -48,7 +61,7 @@ export function forcedWords(run) {
   const n = forcedOf(run);
   if (!n) return "";
   const tokens = n === 1 ? "Its first token was" : `Its first ${n} tokens were`;
-  const whose = origins.get(run.key) ?? "";
+  const whose = made.get(run)?.words ?? "";
   return `${tokens} forced${whose}.`;
 }
 
@@ -86,19 +99,34 @@ export function createContinuing(store, { api, session, ui }) {
 
   const remember = (/** @type {readonly Continued[]} */ list) => store.setOption("continued", list);
 
-  const forget = (/** @type {(one: Continued) => boolean} */ gone) => {
-    if (store.options.continued.some(gone)) remember(store.options.continued.filter((one) => !gone(one)));
+  const forget = (/** @type {Continued} */ gone) => {
+    const { continued } = store.options;
+    if (continued.some((one) => alike(one, gone))) remember(continued.filter((one) => !alike(one, gone)));
   };
-  /** Lanes that were on the stage. @type {Set<string>} */
-  const made = new Set();
+  /** What was made of the lanes that are on the stage. @type {Continued[]} */
+  let here = [];
+  /** Lanes that were taken away, by the runs that they stood beside. @type {WeakMap<Store["runs"], Run[]>} */
+  const removed = new WeakMap();
 
-  /** Make what a link asks for, one after another, once the lanes that it goes on from have ended. */
-  function goOn() {
-    const next = store.options.continued.find(({ lane }) => !store.runs.has(lane));
+  /** A lane for everything that is asked for, and none that is not: what Back and Forward ask for stands there at
+   * once, what a link asks for is made, one after another, once the lanes that it goes on from have ended. */
+  function agree() {
+    const { continued } = store.options;
+    for (const run of [...store.runs.values()]) {
+      const one = made.get(run)?.one;
+      if (!one || continued.some((other) => alike(one, other))) continue;
+      if (run.end) removed.set(store.runs, [...(removed.get(store.runs) ?? []), run]);
+      store.remove(run.key);
+    }
+    for (const one of continued) {
+      const known = removed.get(store.runs)?.find((run) => alike(made.get(run)?.one ?? one, one));
+      if (known && !store.runs.has(one.lane)) store.put(known);
+    }
+    const next = continued.find(({ lane }) => !store.runs.has(lane));
     if (!next || going || store.status.phase !== "done") return;
-    forget((one) => one === next); // it is asked for once, whatever comes of it
     const run = store.runs.get(next.run);
-    if (run) continuing.start(run, next.pos, next.token);
+    if (run) void continuing.start(run, next.pos, next.token, next);
+    else forget(next); // it is asked for once, whatever comes of it
   }
 
   const continuing = {
@@ -110,19 +138,24 @@ export function createContinuing(store, { api, session, ui }) {
       return modelsOf(run) === null ? "Its models are not loaded here." : "";
     },
     /** A new lane: the run's text before a position, another token there, and what the method makes of it.
-     * @param {Run} run @param {number} pos @param {number} token */
-    async start(run, pos, token) {
+     * @param {Run} run @param {number} pos @param {number} token
+     * @param {Continued} [asked] by a link, which names the lane */
+    async start(run, pos, token, asked) {
       const against = continuing.hindrance(run);
       const { head } = run;
       const models = modelsOf(run);
-      if (against || !head || !models) return ui.notify(against);
+      if (against || !head || !models) {
+        if (asked) forget(asked);
+        return ui.notify(against);
+      }
       stop();
       const mine = new AbortController();
       going = mine;
       stage = store.runs;
-      key = freshKey(store, run.card.name);
-      const lane = key;
-      remember([...store.options.continued, { lane, run: run.key, pos, token }]);
+      const lane = asked && isKey(asked.lane, run.card.name) ? asked.lane : freshKey(store, run.card.name);
+      const one = { lane, run: run.key, pos, token };
+      key = lane;
+      if (asked) remember(store.options.continued.map((other) => (other === asked ? one : other)));
       const own = [...run.tokens.slice(0, pos).map((one) => one.token), token];
       const before = head.prompt_ids.length - forcedOf(run); // a beginning that was forced already stays one
       const request = {
@@ -142,46 +175,55 @@ export function createContinuing(store, { api, session, ui }) {
       };
       const was = run.tokens[pos] ? textOf(run, run.tokens[pos].token) : "";
       const [whose, other] = [nameOf(store, run), `“${was.trim() || was}”`];
-      origins.set(
-        key,
-        pos
-          ? `: those of ${whose} before position ${pos}, then another for ${other}`
-          : ` in place of ${other} of ${whose}`,
-      );
+      const words = pos
+        ? `: those of ${whose} before position ${pos}, then another for ${other}`
+        : ` in place of ${other} of ${whose}`;
       store.setStatus({ phase: "queued" });
       try {
         for await (const message of api.lines("continue", request, mine.signal)) {
           if (mine.signal.aborted) break;
-          take(message, lane);
+          take(message, one, words);
         }
       } catch (error) {
         if (!mine.signal.aborted) ui.notify(error instanceof Error ? error.message : String(error));
       } finally {
-        if (!store.runs.has(lane)) forget((one) => one.lane === lane);
+        if (!store.runs.has(lane)) forget(one);
         if (going === mine) stop();
       }
     },
   };
 
-  /** @param {Message} message @param {string} lane */
-  function take({ kind, card, events = [], error }, lane) {
+  /** @param {Message} message @param {Continued} one @param {string} words */
+  function take({ kind, card, events = [], error }, one, words) {
     if (kind === "error") throw new Error(error);
     if (kind === "begin" && card) {
-      store.add({ key: lane, card });
+      store.add({ key: one.lane, card });
+      const run = store.runs.get(one.lane);
+      if (run) made.set(run, { one, words });
+      here = [...here, one];
       begun = true;
+      if (!store.options.continued.some((other) => alike(one, other))) remember([...store.options.continued, one]);
       store.setStatus({ phase: "running" });
     }
-    if (kind === "events") store.push(lane, events);
+    if (kind === "events") store.push(one.lane, events);
   }
 
   ui.on("halt", stop);
   store.on("runs", () => {
-    if (going && (store.runs !== stage || (begun && !store.runs.has(key)))) leave(); // other runs took the stage
-    forget(({ lane }) => made.has(lane) && !store.runs.has(lane));
-    for (const { lane } of store.options.continued) if (store.runs.has(lane)) made.add(lane);
+    if (going && store.runs !== stage)
+      leave(); // other runs took the stage
+    else if (going && begun && !store.runs.has(key)) stop(); // the lane was taken away
+    const was = here;
+    here = [...store.runs.values()].flatMap((run) => made.get(run)?.one ?? []);
+    const { continued } = store.options;
+    const among = (/** @type {readonly Continued[]} */ list) => (/** @type {Continued} */ one) =>
+      list.some((other) => alike(one, other));
+    const left = continued.filter((one) => among(here)(one) || !among(was)(one));
+    const more = here.filter((one) => !among(left)(one));
+    if (more.length || left.length < continued.length) remember([...left, ...more]);
   });
-  store.on("status", () => queueMicrotask(goOn));
-  store.on("options", (name) => name === "continued" && queueMicrotask(goOn));
+  store.on("status", () => queueMicrotask(agree));
+  store.on("options", (name) => name === "continued" && queueMicrotask(agree));
   return continuing;
 }
 
@@ -189,6 +231,9 @@ export function createContinuing(store, { api, session, ui }) {
 function freshKey(store, method) {
   for (let n = 1; ; n++) if (!store.runs.has(`${method}~${n}`)) return `${method}~${n}`;
 }
+
+/** Whether a link names a lane as this page would. @param {string} lane @param {string} method */
+const isKey = (lane, method) => lane.startsWith(`${method}~`) && /^[1-9]\d{0,2}$/.test(lane.slice(method.length + 1));
 
 /** @param {import("../types/trace.js").HeadExtras} extras */
 function problemOf({ task, answer }) {

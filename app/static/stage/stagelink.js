@@ -66,6 +66,13 @@ export function readStage(query) {
   return options;
 }
 
+/** Whether more lanes go on from others than an address asks for.
+ * @param {URLSearchParams} query @param {Pick<Shown, "continued">} shown */
+export function wider(query, { continued }) {
+  const said = new Set((readStage(query).continued ?? []).map((one) => JSON.stringify(one)));
+  return continued.some(({ lane, run, pos, token }) => !said.has(JSON.stringify({ lane, run, pos, token })));
+}
+
 /** @param {string} text @returns {unknown[]} */
 function parsed(text) {
   try {

@@ -230,6 +230,10 @@ export interface Store extends Emitter<Topics> {
   begin(lanes: readonly LaneStart[], status?: Partial<Status>): void;
   /** One more lane beside those that are shown. */
   add(lane: LaneStart): void;
+  /** A run that was removed stands beside the others again, last. */
+  put(run: Run): void;
+  /** Take one lane away from those that are shown; null where there is none of this key. */
+  remove(key: string): Run | null;
   push(key: string, events: readonly Event[]): void;
   load(traces: readonly LaneTrace[], status?: Partial<Status>): void;
   /** Runs that were on the stage before take it again, as they were left. */
