@@ -36,6 +36,17 @@ def test_escape_and_back_close_a_lesson(visit_cases):
     sees(page, f"{S}.status.recorded", "first_look")
 
 
+def test_a_step_beside_other_runs_than_its_own_says_so(visit_cases):
+    page = visit_cases("?trace=first_look&beside=entropy~0")
+    said = page.get_by_text("This step is about other runs than those on the page.")
+    expect(said).to_be_visible()
+    page.locator(".lane .k").first.click()
+    expect(page.locator(".lesson-after")).to_have_text("")
+    page.get_by_role("button", name="Show me").click()
+    page.wait_for_function(f"{S}.status.recorded === 'easd_helps'")
+    expect(said).to_have_count(0)
+
+
 def test_a_lesson_opens_by_link_and_checks_a_selection(visit_cases):
     page = visit_cases("?room=learn&tab=lessons&name=entropy")
     page.get_by_role("button", name="Start beside the runs").click()
@@ -185,7 +196,7 @@ def test_a_lesson_has_room_in_a_low_window(visit_cases):
 
 
 def test_a_button_keeps_its_height_where_a_step_scrolls(visit_cases):
-    page = visit_cases("?trace=first_look&beside=target_call~0", viewport={"width": 1280, "height": 720})
+    page = visit_cases("?trace=first_look&beside=target_call~0", viewport={"width": 1280, "height": 620})
     expect(page.locator(".lesson-show")).to_be_visible()
     body = page.locator(".lesson-body")
     assert body.evaluate("(one) => one.scrollHeight > one.clientHeight"), "the step is longer than its room"

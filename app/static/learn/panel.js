@@ -2,7 +2,7 @@
 // Beside the stage: a lesson, one step at a time with a task that the page checks, or the story of a case.
 
 import { titleOf } from "../columns.js";
-import { h, said } from "../dom.js";
+import { h, said, tell } from "../dom.js";
 import { icon } from "../icons.js";
 import { carries } from "../packed.js";
 import { catalogueOf } from "./catalogue.js";
@@ -19,13 +19,15 @@ import { countAt, isRight } from "./tasks.js";
  * @typedef {import("../types/wire.js").PageTask} PageTask
  * @typedef {import("../types/store.js").Store} Store
  * @typedef {import("../types/lab.js").Lab} Lab
- * @typedef {{box: HTMLElement, hear?: (topic: "cursor" | "whatif") => void}} Drawn what a task draws, and how it
- * listens
+ * @typedef {(topic: "cursor" | "whatif" | "status") => void} Hear
+ * @typedef {{box: HTMLElement, hear?: Hear}} Drawn what a task draws, and how it listens
  */
+
+const ELSEWHERE = "This step is about other runs than those on the page. “Show me” opens them.";
 
 /** @type {import("../types/lab.js").Mount} */
 export function mount(element, store, lab) {
-  /** @type {Drawn["hear"]} */
+  /** @type {Hear | undefined} */
   let hear;
   let wanted = 0; // the newest drawing; an older one that comes late is dropped
   element.addEventListener("click", (event) => follow(event, store));
@@ -57,6 +59,7 @@ export function mount(element, store, lab) {
     if (option === "whatif") hear?.("whatif");
   });
   store.on("cursor", () => hear?.("cursor"));
+  store.on("status", () => hear?.("status"));
   element.closest("[data-room]")?.addEventListener("leave", (event) => {
     const inside = element.contains(document.activeElement);
     if (event.defaultPrevented || !store.options.beside || (store.cursor && !inside)) return;
@@ -101,7 +104,7 @@ async function drawStory(element, name, store, lab) {
 
 /**
  * @param {HTMLElement} element @param {PageLesson} lesson @param {number} at @param {readonly PageLesson[]} lessons
- * @param {Store} store @param {Lab} lab
+ * @param {Store} store @param {Lab} lab @returns {Hear}
  */
 function drawStep(element, lesson, at, lessons, store, lab) {
   const step = lesson.steps[at];
@@ -121,6 +124,9 @@ function drawStep(element, lesson, at, lessons, store, lab) {
   cover(element, step.task?.kind === "predict" && !progress()[lesson.name]?.includes(at));
   const last = at === lesson.steps.length - 1;
   const heading = h("h3", { tabindex: "-1" }, step.title);
+  const elsewhere = h("p.quiet", { role: "status" });
+  const lookUp = () => tell(elsewhere, isElsewhere(step, store) ? ELSEWHERE : "");
+  lookUp();
   element.append(
     h(
       "header",
@@ -135,6 +141,7 @@ function drawStep(element, lesson, at, lessons, store, lab) {
       heading,
       text,
       h("button.lesson-show", { type: "button", onclick: () => showStep(step, store, lab) }, "Show me"),
+      elsewhere,
       task?.box ?? "",
       after,
       last ? h("p.see", {}, "Go on with ", ...linksOf(lesson, lessons, lab), ".") : "",
@@ -149,8 +156,11 @@ function drawStep(element, lesson, at, lessons, store, lab) {
     ),
   );
   heading.focus({ preventScroll: true });
-  return task?.hear;
+  return (topic) => (topic === "status" ? lookUp() : task?.hear?.(topic));
 }
+
+/** Whether other runs are on the stage than those that a step speaks of. @param {PageStep} step @param {Store} store */
+const isElsewhere = (step, { lanes, status }) => lanes.length > 0 && status.recorded !== step.case;
 
 /**
  * @param {PageStep} step @param {PageTask} task @param {HTMLElement} after where the page answers
@@ -212,13 +222,12 @@ function drawTask(step, task, after, solved, store) {
     };
   }
   const lane = () => store.lanes[task.lane ?? 0];
-  const there = () => store.status.recorded === step.case;
   if (task.kind === "select")
     return {
       box: h("div.task", {}, ask),
       hear(topic) {
         const { cursor } = store;
-        if (topic !== "cursor" || !cursor || !there()) return;
+        if (topic !== "cursor" || !cursor || isElsewhere(step, store)) return;
         if (isShown(step, cursor, store)) return; // what "Show me" points at is no answer
         if (cursor.run !== lane()) answer(false, `That is another lane; look in ${titleOf(store, lane())}.`);
         else if (isRight(task, cursor)) answer(true);
@@ -229,7 +238,7 @@ function drawTask(step, task, after, solved, store) {
     box: h("div.task", {}, ask),
     hear(topic) {
       const { whatif } = store.options;
-      if (topic !== "whatif" || !whatif || !there()) return;
+      if (topic !== "whatif" || !whatif || isElsewhere(step, store)) return;
       const value = whatif.knobs?.[task.knob ?? ""];
       if (whatif.run !== lane() || typeof value !== "number") return;
       const now = countAt(task, value);
