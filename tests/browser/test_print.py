@@ -169,3 +169,11 @@ def test_a_lesson_beside_the_stage_is_not_parted_from_its_head(visit_cases: Any)
     page.locator(".beside .task").wait_for()
     printed(page)
     assert page.locator(".beside").evaluate("(one) => getComputedStyle(one).breakInside") == "avoid"
+
+
+def test_what_is_covered_until_a_prediction_takes_no_sheet(visit_cases: Any) -> None:
+    page = visit_cases("?trace=first_look&beside=trees~0")
+    page.wait_for_selector(".lab[data-covered]")
+    drawn = sheets(page.pdf(format="A4"))
+    assert len(drawn) == 2, drawn
+    assert min(drawn) > 2_000, "none is blank"
