@@ -1,5 +1,5 @@
-"""python -m tests.models write: docs/models.md, from a tiny random checkpoint of every causal type of transformers, and
-of every type that writes a text after a text.
+"""python -m tests.models write: docs/models.md, from a tiny random checkpoint of every type of transformers that writes
+a text: causal ones, multimodal ones, and those that read a text first.
 
 Each is loaded, drafted for by a noised copy of itself and held against transformers (tests/engine/model/families.py).
 It takes about ten minutes on one core.
@@ -14,10 +14,15 @@ from pathlib import Path
 import torch
 import transformers
 from transformers import CONFIG_MAPPING
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+    MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES,
+    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+)
 
 from engine.files.places import ROOT
-from engine.model.network import text_config
+from engine.model.network import ASSISTANTS, text_config
 from tests.engine.crossed import SOURCE
 from tests.engine.model import families, readers, tiny
 
@@ -76,7 +81,12 @@ COMMON = (
     "minimax_m2",
     "seed_oss",
 )
-BESIDES = ("qwen2_vl", "qwen3_vl_moe", "llava_next", "internvl", "aya_vision", "smolvlm", "lfm2_vl", "glm4v")
+WRITERS = (  # what transformers calls a model that writes a text, of whatever
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+    MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES,
+    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+)
 HEAD = """# Models
 
 Written by `python -m tests.models write`.
@@ -95,7 +105,7 @@ on a CPU. Windows and chunks are {window} positions there and the text has {leng
 - **not tried**: no tiny checkpoint could be made, with the reason.
 
 Encoder-decoder models read a source first ([0018](design/0018-encoder-decoder.md)); theirs has {source} tokens, and they
-write {short}. Types whose sources are sounds or pictures are not tried.
+write {short}. Types that read nothing but sounds or pictures are not tried.
 
 Packed weights: GPTQ (2, 3, 4, 8 bits in both versions, 2 to 8 in planes, with `desc_act` and `dynamic`), AWQ (4 bits,
 "gemm"), AutoRound (in the layouts of these two, with `extra_config`) and compressed-tensors (`pack-quantized` of 2 to 8 bits,
@@ -103,6 +113,8 @@ weights alone) are unpacked at load without any further package, FP8 where no de
 are the plain matrices, on the same path as the type's plain checkpoints, with their memory
 (`tests/engine/model/test_unpacking.py`). BitNet's run packed, torchao's and bitsandbytes' (4 bits) where their package is
 there; all other ways, and other varieties of these, are refused with the reason.
+
+The assistants of Gemma 4 write nothing alone: they draft for it (docs/methods/mtp.md).
 
 *lean* is the engine's own forward (`engine/model/lean.py`), *generic* goes through transformers itself. Chains only means
 that some layers keep one running state: methods that draft trees draft chains there, and beam search is refused.
@@ -117,7 +129,7 @@ def tried(kind: str, folder: Path) -> families.Outcome:
     try:
         if kind in readers.KINDS:
             return readers.check(kind, readers.make(kind, folder))
-        config = tiny.config_of(kind)
+        config = tiny.config_of(tiny.SPEAKS.get(kind, kind))
         with torch.device("meta"):
             whole = text_config(config) if kind in tiny.WRAPPED else config
             size = sum(p.numel() for p in tiny.whole_class(whole).from_config(whole).parameters())
@@ -193,8 +205,9 @@ def _state(line: str) -> str:
 
 def every() -> list[str]:
     """All types that write text: decoder-only ones, then encoder-decoders."""
-    kinds = dict.fromkeys((*COMMON, *BESIDES, *sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)))
+    kinds = dict.fromkeys((*COMMON, *sorted({kind for writers in WRITERS for kind in writers})))
     plain = [kind for kind in kinds if kind in CONFIG_MAPPING and not getattr(CONFIG_MAPPING[kind], SOURCED, False)]
+    plain = [kind for kind in plain if kind not in ASSISTANTS]
     return [*plain, *readers.KINDS]
 
 

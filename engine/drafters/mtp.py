@@ -58,6 +58,7 @@ class Mtp:
         states = None if last is None else (last.taps if self.taps else last.last)
         fresh = self.follower.fresh(last, context.path, len(context.tokens), states)
         if fresh is not None:
+            self.head.look(self.memory, context.target, context.tokens)
             first = self._read + 1
             ids = torch.tensor(context.tokens[first : first + len(fresh)], device=self.device)
             self._state = self.head.run(self.memory, ids, fresh, self._read, last=True)

@@ -6,7 +6,7 @@ Embeddings and output head are the target's. What the head writes is normed as t
 asked again for the token after that one. Dimension key: T rows, D width, V vocabulary.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from engine.heads.block import Block, Spec, shapes
 from engine.heads.lean import LeanBlock, Memory, Norm, Slots, Spoken
 from engine.model.decoder import Decoder
 from engine.model.products import Product
+from engine.model.session import Session
 from engine.model.single import Block as SingleBlock
 from engine.model.single import Row, normed, quiet, tensor
 from engine.model.weights import transposed
@@ -36,6 +37,9 @@ class Head(Protocol):
 
     def memory(self, capacity: int) -> Any:
         """An empty cache for one run."""
+
+    def look(self, memory: Any, target: Session, tokens: Sequence[int]) -> None:
+        """Read of the target's own cache what the head needs, before a chain behind `tokens`."""
 
     def run(self, memory: Any, ids_T: Tensor, state_TD: Tensor, at: int, *, last: bool = False) -> Tensor:
         """States [T, D] after the tokens `ids_T`, given the states before them, or with `last` the last of these [1,
@@ -153,6 +157,9 @@ class MtpHead:
     def memory(self, capacity: int) -> Any:
         """An empty cache for one run."""
         return self.layer.memory(capacity)
+
+    def look(self, memory: Any, target: Session, tokens: Sequence[int]) -> None:
+        """Nothing: it keeps its own keys."""
 
     def mix(self, embedded_TD: Tensor, state_TD: Tensor) -> Tensor:
         """The layer's input [T, D]."""

@@ -9,7 +9,8 @@
 
 The names are those of the published checkpoints as vLLM reads them (deepseek_mtp.py, glm4_moe_mtp.py,
 qwen3_next_mtp.py, mimo_mtp.py). A layer that is Llama-like runs through `engine.heads.mtp`, any other as a layer of the
-target's own kind through transformers. Of several heads the first is used, again and again.
+target's own kind through transformers. Of several heads the first is used, again and again. The assistants of Gemma 4,
+which are models apart, are `engine.heads.assistant`.
 """
 
 import re
@@ -22,6 +23,7 @@ from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch
 from engine.files.documents import read_object
+from engine.heads.assistant import is_assistant, load_assistant
 from engine.heads.files import (
     block_of,
     check,
@@ -112,6 +114,8 @@ def load_mtp(path: Path, target: Model) -> Head:
         AssetError: files, names or shapes are wrong. ModelMismatch: made for another target.
     """
     folder = folder_of(path)
+    if is_assistant(folder):
+        return load_assistant(folder, target)
     fits(folder, target)
     config = read_config(folder)
     names = names_in(folder)

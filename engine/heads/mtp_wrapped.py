@@ -1,6 +1,7 @@
 """An MTP head whose layer is of the target's own kind (latent attention, experts, gates): transformers builds and
 loads it, here it only reads and steps. Dimension key: T rows, D width, V vocabulary."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from transformers.modeling_layers import MtpModel
 from engine import progress
 from engine.errors import AssetError
 from engine.model.hub import fault
+from engine.model.session import Session
 
 FIRST = "num_mtp_layers"  # of several heads one is built
 UNNUMBERED = {"num_mtp_layers": 1, "mtp_layer_types": ["full_attention"]}  # what configurations of Qwen3-Next leave out
@@ -47,6 +49,9 @@ class WrappedHead:
     def memory(self, capacity: int) -> MtpCache:
         """An empty cache for one run."""
         return MtpCache(config=self.model.config)
+
+    def look(self, memory: MtpCache, target: Session, tokens: Sequence[int]) -> None:
+        """Nothing: it keeps its own keys."""
 
     def run(self, memory: MtpCache, ids_T: Tensor, state_TD: Tensor, at: int, *, last: bool = False) -> Tensor:
         """States [T, D] after the tokens `ids_T`, given the states before them; see `MtpHead.run`."""

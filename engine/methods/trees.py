@@ -159,7 +159,8 @@ MTP = make_card(
     family="tree",
     defaults={"gamma": 6},
     summary="Models such as DeepSeek-V3, GLM-4-MoE, Qwen3-Next and MiMo are trained with one more layer that writes "
-    "the token after the next. It drafts a chain, reading its own states for each further token.",
+    "the token after the next. It drafts a chain, reading its own states for each further token. Gemma 4's assistants "
+    "are models apart, which read the target's keys.",
     helps="Targets that bring the layer with them: nothing else to load, and drafts that fit the target.",
     hurts="One level deep in training, it is less sure with each further token.",
     contested="vLLM hands on the state before the head's last norm for DeepSeek and GLM and the normed one for "

@@ -18,6 +18,8 @@ from engine.model.seq2seq import parts_of
 from engine.model.tokens import Tokenizer
 from engine.model.trial import fault
 
+SPARSE = "Some layers read only the {most} positions that they score highest; of such that score alike, any."
+
 
 def assembled(
     name: str,
@@ -67,7 +69,7 @@ def assembled(
         lean=lean is not None,
         devices=devices,
         notes=(
-            *_notes(text is not config, decoder, packing, stored, context, text),
+            *_notes(network.multimodal(config), decoder, packing, stored, context, text),
             *_spread(devices),
             *_waiting(waiting),
             *_captured(why),
@@ -124,9 +126,11 @@ def _generic(hf: Any, name: str, text: Any, context: int, trial: tuple[int, torc
 def _notes(multimodal: bool, decoder: Decoder, packing: str, stored: str, context: int, text: Any) -> list[str]:
     """What a reader should know of how this checkpoint is used; `stored`: how its files are packed."""
     most = int(getattr(text, "max_position_embeddings", 0) or context)
+    kinds = getattr(text, "layer_types", None) or ()
     return [
         *(["Text only: the parts that see or hear are not used."] if multimodal else []),
         *(["Some layers keep one running state: drafts are chains, never trees."] if decoder.only_chains else []),
+        *([SPARSE.format(most=getattr(text, "index_topk", None) or "few")] if "indexed_attention" in kinds else []),
         *([network.packing_said(stored or packing, unpacked=not packing)] if stored or packing else []),
         *([f"Read up to {context} of {most} positions, where its rotation does not change."] if context < most else []),
     ]

@@ -11,7 +11,7 @@ from torch import Tensor
 from engine.errors import ConfigError
 from engine.model.decoder import New, Rows
 from engine.model.layers import STATES, Layers, mask_of
-from engine.model.network import bodies_of, cache_name, logits_of
+from engine.model.network import bodies_of, cache_name, logits_of, text_config
 from engine.model.skipping import Skipper
 from engine.model.tempered import Tempered
 
@@ -27,6 +27,8 @@ def obstacle(hf: Any) -> str:
         return "keeps no key-value cache that could hold a draft tree."
     if "position_ids" not in inspect.signature(hf.forward).parameters or getattr(hf.config, "alibi", False):
         return "takes no positions from outside, which a draft tree needs."
+    if getattr(text_config(hf.config), "use_bidirectional_attention", None) is True:  # some say of which tokens
+        return "reads its prompt in both directions, so that nothing it has read can be kept when tokens follow."
     return ""
 
 
@@ -46,12 +48,16 @@ class GenericCache:
                 index = torch.tensor(slots, device=layer.keys.device)
                 for x in (layer.keys, layer.values):
                     x[:, :, start : start + n] = x.index_select(2, index)
+                for x, dim in _indexer(layer).values():
+                    x.narrow(dim, start, n).copy_(x.index_select(dim, index))
 
     def crop(self, n: int) -> None:
         if n >= self.length:
             return
         for layer in self._slotted():
             layer.keys, layer.values = layer.keys[:, :, :n], layer.values[:, :, :n]
+            for name, (x, dim) in _indexer(layer).items():
+                setattr(layer, name, x.narrow(dim, 0, n))
         self.length = n
 
     def back(self, n: int) -> int:
@@ -87,6 +93,13 @@ class GenericCache:
         return [x for x in self.kv.layers if isinstance(x, STATES)]
 
 
+def _indexer(layer: Any) -> dict[str, tuple[Tensor, int]]:
+    """What a layer of sparse attention keeps of each slot besides, to choose among them, and in which dimension."""
+    kept = {"indexer_keys": 1, "indexer_position_ids": 2}  # [1, S, C] and [P, 1, S]
+    found = {name: (getattr(layer, name, None), dim) for name, dim in kept.items()}
+    return {name: (x, dim) for name, (x, dim) in found.items() if x is not None}
+
+
 def _state(states: Sequence[Tensor], top: Tensor | None, i: int) -> Tensor:
     """The input of layer i [1, T, D], or what the last one gives (`top`): transformers' own list ends with the normed
     states.
@@ -115,6 +128,7 @@ class GenericDecoder:
         self.dtype = hf.get_input_embeddings().weight.dtype  # of the masks; a quantised model's own may be no float
         self._cached = cache_name(hf.forward)
         self._keep = "logits_to_keep" in inspect.signature(hf.forward).parameters
+        self._shared = bool(getattr(text_config(hf.config), "num_kv_shared_layers", 0))
         self._last: Tensor | None = None  # what the layers have given to the head in the pass that runs [1, T, D]
         self._heard = False  # whether that could be noted in a pass before
         for body in bodies_of(hf):
@@ -173,7 +187,7 @@ class GenericDecoder:
                 use_cache=True,
                 output_hidden_states=every,
                 **{self._cached: cache.kv},
-                **({"logits_to_keep": want} if self._keep else {}),
+                **({"logits_to_keep": self._rows(T, want, pos.device)} if self._keep else {}),
             )
         seen, self._last = self._last, None
         self._heard = seen is not None
@@ -181,6 +195,11 @@ class GenericDecoder:
         top, self._top = self._top, None
         kept = [_state(out.hidden_states, top, i)[0].to(last.device) for i in sorted(taps)]
         return Rows(out.logits[0, -want:], last, torch.cat(kept, -1) if kept else None)
+
+    def _rows(self, T: int, want: int, device: torch.device) -> "int | Tensor":
+        """Which rows logits are wanted of. Told a number, transformers leaves all others out of the last layers where
+        these share keys (Gemma 4), and the states of all rows are wanted."""
+        return torch.arange(T - want, T, device=device) if self._shared else want
 
     def _masks(self, new: New, pos: Tensor) -> "Tensor | dict[str, Tensor | None]":
         """Who sees whom: one mask where all layers see as far, else one by the name of each kind of layer."""

@@ -13,6 +13,7 @@ from torch import Tensor
 from transformers.cache_utils import (
     DummyLayer,
     DynamicCache,
+    DynamicIndexedLayer,
     DynamicLayer,
     DynamicSlidingWindowLayer,
     LinearAttentionAndFullAttentionLayer,
@@ -22,6 +23,7 @@ from transformers.cache_utils import (
 
 KEPT = {  # transformers' layer of a cache -> the one used here
     DynamicLayer: DynamicLayer,
+    DynamicIndexedLayer: DynamicIndexedLayer,
     DynamicSlidingWindowLayer: DynamicLayer,
     DummyLayer: DummyLayer,
     LinearAttentionLayer: LinearAttentionLayer,

@@ -56,6 +56,12 @@ def load_model(
     try:
         revision = hash_of(path)
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
+        if config.model_type in network.ASSISTANTS:
+            owner = network.ASSISTANTS[config.model_type]
+            raise ModelMismatch(
+                f"{name} is an assistant of {owner}, which cannot write by itself: give it as mtp={name}, beside its "
+                "target."
+            )
         packing = packing_of(config, name)
         tokenizer = read_tokenizer(path)
         tokenizer.chat_template = tokenizer.chat_template or template_beside(path) or None

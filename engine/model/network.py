@@ -22,8 +22,10 @@ TEXT_NAMES = {  # of tensors in multimodal checkpoints, new and old -> in the te
     r"^language_model\.(model|lm_head)\.": r"\1.",
     r"^language_model\.": "model.",
 }
+INNER_NAMES = {r"^text_model\.": ""}  # of tensors in checkpoints whose causal class is that of their text model (Emu3)
 SCALES = ("logit_scale", "logits_scaling")  # of logits, which a text model applies and its multimodal form may not
 CACHES = ("cache", "past_key_values")  # names of a forward's cache: from transformers 5.24 on, and before
+ASSISTANTS = {"gemma4_assistant": "gemma4", "gemma4_unified_assistant": "gemma4_unified"}  # type -> its targets' begins
 SENSES = ("vision", "visual", "image", "audio", "video", "speech", "multi_modal", "connector", "resampler")
 
 
@@ -31,7 +33,7 @@ def auto_class(config: Any) -> Any:
     """The auto class that loads a configuration as a model that writes text; None when there is none."""
     if crossed(config):
         return AutoModelForSeq2SeqLM if type(config) in AutoModelForSeq2SeqLM._model_mapping else None
-    autos = (AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForMultimodalLM)
+    autos = (AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForMultimodalLM, AutoModelForSeq2SeqLM)
     return next((auto for auto in autos if type(config) in auto._model_mapping), None)
 
 
@@ -39,14 +41,17 @@ def auto_classes(config: Any) -> list[tuple[Any, Any, dict[str, str]]]:
     """The ways to load what writes text, best first: auto class, configuration, and how tensors are renamed.
 
     Of a multimodal model first the text model alone, where transformers has one: what sees or hears is then never read.
+    Of one that speaks as well (Qwen omni) what thinks: transformers takes "thinker." off its tensors' names itself.
     """
     if crossed(config):
         return [(AutoModelForSeq2SeqLM, config, {})] if auto_class(config) else []
+    config = getattr(config, "thinker_config", None) or config
     text, whole = text_config(config), auto_class(config)
     scaled = any(getattr(text, name, None) not in (None, 1) for name in SCALES)
     alone = text is not config and not scaled and type(text) in AutoModelForCausalLM._model_mapping
     ways: list[tuple[Any, Any, dict[str, str]]] = [(AutoModelForCausalLM, text, TEXT_NAMES)] if alone else []
-    return ways + ([(whole, config, {})] if whole is not None else [])
+    names = INNER_NAMES if text is not config and whole is AutoModelForCausalLM else {}
+    return ways + ([(whole, config, names)] if whole is not None else [])
 
 
 def crossed(config: Any) -> bool:
@@ -67,6 +72,13 @@ def width_of(config: Any) -> int:
 def text_config(config: Any) -> Any:
     """The part of a configuration that describes the layers that write text; of a text model, all of it."""
     return config if crossed(config) and not hasattr(config, "decoder") else config.get_text_config(decoder=True)
+
+
+def multimodal(config: Any) -> bool:
+    """Whether a configuration has parts that see or hear, beside its text part or, in some, within."""
+    parts = getattr(type(config), "sub_configs", None) or {}
+    senses = [name for name in parts if any(sense in name for sense in (*SENSES, "vq"))]
+    return text_config(config) is not config or any(getattr(config, name, None) is not None for name in senses)
 
 
 def drop_senses(hf: Any) -> list[str]:

@@ -193,9 +193,11 @@ def _a_position(text: Any, model: Model, size: int) -> int:
 
 
 def _numbers(layer: Any) -> int:
-    """How many numbers one layer keeps of a position: keys and values, or what both are made of (latent attention)."""
+    """How many numbers one layer keeps of a position: keys and values, or what both are made of (latent attention), and
+    what it is chosen by (sparse attention)."""
+    chosen = int(layer.index_head_dim) if getattr(layer, "index_topk", None) else 0
     if latent := getattr(layer, "kv_lora_rank", None):
-        return int(latent + layer.qk_rope_head_dim)
+        return int(latent + layer.qk_rope_head_dim) + chosen
     heads = int(getattr(layer, "num_attention_heads", None) or 1)
     kv = int(getattr(layer, "num_key_value_heads", None) or heads)
     if hasattr(layer, "new_decoder_architecture"):  # Falcon

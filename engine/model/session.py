@@ -201,6 +201,15 @@ class Session:
         self._cache.gather(m, slots)
         return m + len(slots)
 
+    @torch.inference_mode()
+    def settled(self, tokens: Sequence[int]) -> tuple[Any, int]:
+        """The cache, and how many of `tokens` have their keys and values in its first slots, at most all but the last;
+        what was drafted is forgotten."""
+        tokens = list(tokens)
+        n = self._reuse(tokens)
+        self._forget(tokens[:n])
+        return self._cache, n
+
     def left(self, tokens: Sequence[int]) -> int:
         """How many tokens can follow these."""
         return self.capacity - len(tokens)

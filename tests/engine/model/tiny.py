@@ -49,7 +49,7 @@ SMALL: dict[str, Any] = {
     "linear_key_head_dim": 16,
     "linear_value_head_dim": 16,
     "index_topk": 8,
-    "index_n_heads": 2,
+    "index_n_heads": 16,  # few heads would give many slots the same score, which is then as it comes
     "index_head_dim": 16,
     "mamba_n_heads": 8,
     "mamba_d_state": 8,
@@ -75,9 +75,21 @@ MROPE = {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}
 MLA = {"num_key_value_heads": 4}  # every head has its own keys
 TYPES: dict[str, dict[str, Any]] = {  # what a type needs besides
     **dict.fromkeys(
-        ("deepseek_v2", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "axk1", "axk2", "bailing_hybrid", "youtu"), MLA
+        (
+            "deepseek_v2",
+            "deepseek_v3",
+            "deepseek_v32",
+            "glm_moe_dsa",
+            "axk1",
+            "axk2",
+            "bailing_hybrid",
+            "youtu",
+            "mistral4",
+            "hy_v4",
+        ),
+        MLA,
     ),
-    **dict.fromkeys(("glm4_moe_lite", "minicpm3"), MLA | {"head_dim": 16}),
+    **dict.fromkeys(("glm4_moe_lite", "minicpm3", "sarvam_mla"), MLA | {"head_dim": 16}),
     **{kind: {"rope_parameters": MROPE} for kind in ("qwen2_vl_text", "qwen2_5_vl_text")},
     "bamba": {"attn_layer_indices": [1, 3]},
     "codegen": {"rotary_dim": 16},
@@ -110,10 +122,56 @@ TYPES: dict[str, dict[str, Any]] = {  # what a type needs besides
         "attn_config": {"kv_n_heads": 2, "rope_theta": 1e4},
         "ffn_config": {"ffn_hidden_size": 32, "moe_num_experts": 4, "moe_top_k": 2},
     },
-    "cohere_compass_text": {"rope_parameters": None},
+    "cohere_compass_text": {"rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 1e4}}},
+    "zamba2": {"layer_types": ["mamba", "hybrid"] * 2, "hybrid_layer_ids": [1, 3], "mamba_headdim": 16},
+    "phi4_multimodal": {
+        "vision_config": {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4},
+        "audio_config": {
+            **{"hidden_size": 64, "intermediate_size": 96, "num_blocks": 2, "num_attention_heads": 4},
+            **{"ext_pw_out_channel": 64, "depthwise_separable_out_channel": 64, "nemo_conv_channels": 64},
+        },
+    },
+    "chameleon": {"vocabulary_map": {"<image>": 90}, "vq_config": {"base_channels": 32, "num_res_blocks": 1}},
+    "emu3": {"vocabulary_map": {"<image>": 90}},
+    "granite4_vision": {"deepstack_layer_map": [[-1, 0]], "downsample_rate": "4/8"},
+    "nemotron_h_omni": {"projector_hidden_size": 64},
     "lfm3": {},
+    **{key: {"vision_start_token_id": 90} for key in ("qwen2_5_omni_thinker", "qwen3_omni_moe_thinker")},
+    **{key: {"projector_hidden_size": 64} for key in ("muse_glimmer", "muse_spark")},
 }
-WRAPPED = ("gemma3n",)  # what sees there is a network of another package
+SEES = {"out_hidden_size": 64, "text_hidden_size": 64, "depth": 2}  # what is said of text in what sees and hears
+MULTI = {"rope_parameters": MROPE}  # places of rows and columns too
+PARTS: dict[str, dict[str, dict[str, Any]]] = {  # of multimodal types: what a part needs besides
+    **{
+        key: {"text_config": MULTI}
+        for key in ("hunyuan_vl", "paddleocr_vl", "qwen2_5_omni_thinker", "glm46v", "glmga", "glm4v", "glm_ocr")
+    },
+    "glm4v_moe": {
+        "text_config": {"rope_parameters": MROPE | {"mrope_section": [1, 1, 2], "partial_rotary_factor": 0.5}}
+    },
+    "glm5_next": {"text_config": MLA | {"index_topk": 16, "qk_rope_head_dim": 0, "head_dim": 0}},
+    "qwen2_vl": {"text_config": MULTI, "vision_config": {"embed_dim": 64, "num_heads": 4}},
+    "emu3": {"vq_config": {"codebook_size": 64, "base_channels": 32, "num_res_blocks": 1}},
+    "janus": {
+        "vision_config": {"projection_dim": 64},
+        "vq_config": {"num_embeddings": 64, "base_channels": 32, "projection_dim": 64, "image_token_embed_dim": 64},
+    },
+    "ernie4_5_vl_moe": {
+        "text_config": {"rope_parameters": MROPE | {"mrope_section": [2, 2, 4]}, "moe_intermediate_size": [32, 32]}
+    },
+    "hy_v4_vl": {"text_config": MLA | MULTI},
+    "mistral_large4": {"text_config": MLA},
+    "apertus1p5": {"audio_config": {"codebook_dim": 64}},
+    "fun_asr_nano": {"adaptor_config": {"intermediate_size": 16}},
+    "step3p7": {"text_config": {"sliding_window": WINDOW}},
+    "molmo2": {"adapter_config": {"vision_feature_layer": [-1, -2]}},
+    "nemotron_h_omni": {"vision_config": {"video_temporal_patch_size": 2}},
+    "deepseek_ocr2": {"text_config": {"mlp_layer_types": ["dense", "sparse"] * 2}},
+    "muse_spark": {"audio_config": {"num_hidden_layers": 4, "hidden_sizes": [16, 16, 32, 32]}},
+}
+SPEAKS = {"qwen2_5_omni": "qwen2_5_omni_thinker", "qwen3_omni_moe": "qwen3_omni_moe_thinker"}  # and what thinks there
+# What sees or hears there is a network of another package, or no small one.
+WRAPPED = ("gemma3n", "fast_vlm", "perception_lm", "vibevoice_asr")
 KEPT_NONE = ("q_lora_rank", "sliding_window", "attention_chunk_size")  # left out where the usual one leaves them out
 
 
@@ -125,10 +183,11 @@ def config_of(kind: str, layers: int = LAYERS, **more: Any) -> Any:
     if text is usual or usual.is_encoder_decoder:
         return _small(made, kind, layers, more)
     name = next(n for n in ("text_config", "decoder", "generator") if getattr(usual, n, None) is text)
-    parts = {name: _small(type(text), text.model_type, layers, more).to_dict()}
+    parts = {name: _small(type(text), text.model_type, layers, PARTS.get(kind, {}).get(name, {}) | more).to_dict()}
     for part in type(usual).sub_configs:
         if part != name and getattr(usual, part, None) is not None:
-            parts[part] = _small(type(getattr(usual, part)), part, 2, {}).to_dict()
+            own = SEES | PARTS.get(kind, {}).get(part, {})
+            parts[part] = _small(type(getattr(usual, part)), part, 2, own).to_dict()
     return made(**parts | TYPES.get(kind, {}))
 
 
@@ -160,12 +219,14 @@ def whole_class(config: Any) -> Any:
 
 def make(kind: str, folder: Path, layers: int = LAYERS, seed: int = 0, **more: Any) -> Path:
     """A random checkpoint of a type with its tokenizer, saved to `folder`."""
+    if kind in SPEAKS:
+        return _speaking(kind, folder, layers, seed, more)
     config = config_of(kind, layers, **more)
     if kind in WRAPPED:
         return _wrapped(config, text_config(config).model_type, folder, layers, seed, more)
     torch.manual_seed(seed)
     hf = whole_class(config).from_config(config, dtype=torch.float32)
-    head = hf.get_output_embeddings()
+    head = hf.get_output_embeddings() or hf.language_model.get_output_embeddings()
     with torch.no_grad():
         for name, weight in hf.named_parameters():
             if name.endswith("bias") and weight.is_floating_point():
@@ -187,5 +248,18 @@ def _wrapped(config: Any, text: str, folder: Path, layers: int, seed: int, more:
     save_file(named, folder / "model.safetensors", {"format": "pt"})
     config.text_config = type(config.text_config).from_pretrained(folder / "text")
     config.save_pretrained(folder)
+    save_tokenizer(folder, VOCAB)
+    return folder
+
+
+def _speaking(kind: str, folder: Path, layers: int, seed: int, more: dict[str, Any]) -> Path:
+    """A checkpoint that also speaks, as it is published, put together from what thinks, which stays in `folder`/text."""
+    make(SPEAKS[kind], folder / "text", layers, seed, **more)
+    tensors = load_file(folder / "text" / "model.safetensors")
+    named = {f"thinker.{name.removeprefix('thinker.')}": tensor for name, tensor in tensors.items()}
+    named["talker.model.norm.weight"] = torch.ones(8)
+    save_file(named, folder / "model.safetensors", {"format": "pt"})
+    thinker = type(CONFIG_MAPPING[SPEAKS[kind]]()).from_pretrained(folder / "text")
+    CONFIG_MAPPING[kind](thinker_config=thinker.to_dict()).save_pretrained(folder)
     save_tokenizer(folder, VOCAB)
     return folder
