@@ -56,12 +56,7 @@ def load_model(
     try:
         revision = hash_of(path)
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
-        if config.model_type in network.ASSISTANTS:
-            owner = network.ASSISTANTS[config.model_type]
-            raise ModelMismatch(
-                f"{name} is an assistant of {owner}, which cannot write by itself: give it as mtp={name}, beside its "
-                "target."
-            )
+        no_assistant(config, name)
         packing = packing_of(config, name)
         tokenizer = read_tokenizer(path)
         tokenizer.chat_template = tokenizer.chat_template or template_beside(path) or None
@@ -84,6 +79,18 @@ def load_model(
     hf.eval().requires_grad_(False)
     found = revision or commit_of(path)
     return assembled(name, hf, tokenizer, config, found, languages=languages, graphs=graphs)
+
+
+def no_assistant(config: Any, name: str) -> None:
+    """Nothing for a model that writes by itself.
+
+    Raises:
+        ModelMismatch: one that drafts from what its target keeps, with the role that it has.
+    """
+    if owner := network.ASSISTANTS.get(config.model_type):
+        raise ModelMismatch(
+            f"{name} is an assistant of {owner} and cannot write by itself: give it as mtp={name}, beside its target."
+        )
 
 
 def ways_to_load(config: Any, name: str) -> list[tuple[Any, Any, dict[str, str]]]:

@@ -19,7 +19,7 @@ from engine.model.assembly import assembled
 from engine.model.checkpoint import complete
 from engine.model.devices import dtype_on, pick_device
 from engine.model.hub import Glance, fault, glance, headers, indexed, missing, unpackable
-from engine.model.load import reason_of, ways_to_load
+from engine.model.load import no_assistant, reason_of, ways_to_load
 from engine.model.model import Model
 from engine.model.products import second
 from engine.model.seq2seq import codes_of
@@ -69,6 +69,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
     _whole(ref, files)
     try:
         config: Any = AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
+        no_assistant(config, name)
         tokenizer = read_tokenizer(files.folder)
         packing = network.packed(config)
         unpacked = _unpacks(config, name, where)

@@ -15,6 +15,7 @@ from transformers.models.gemma4_assistant.configuration_gemma4_assistant import 
 from engine.errors import AssetError, ModelMismatch
 from engine.heads.assistant import AssistantHead
 from engine.lab import Lab
+from engine.model.outline import outline
 from engine.runs.assets import load_asset
 from tests.engine.model import tiny
 from tests.engine.zoo import EOS, Zoo, save_tokenizer
@@ -133,3 +134,5 @@ def test_an_assistant_that_is_taken_for_a_model_is_told_its_role(pair: Pair) -> 
     folder, helper = pair()
     with pytest.raises(ModelMismatch, match=r"is an assistant.*mtp="):
         Lab.load(target=folder, draft=helper, device="cpu")
+    with pytest.raises(ModelMismatch, match=r"is an assistant.*mtp="):  # before anything is fetched
+        outline(str(helper), "cpu")
