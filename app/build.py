@@ -18,6 +18,7 @@ from app.recorded import Sentence
 from app.routes import catalogue_json, open_traces
 from app.service import Service, by_address
 from app.turnstile import MOST_PLACES
+from app.unhurried import UNHURRIED
 from app.validate import Asked, checked
 from app.wire.catalogue import Catalogue
 from app.wire.runs import RunMessage
@@ -133,7 +134,7 @@ class Handlers:
 
     def load_trace(self, text: str) -> list[dict[str, Any]]:
         """The lanes in a trace file's text, checked: {key, card, events} with the sentence of every decision."""
-        with curable("reading a trace"):
+        with curable("reading a trace"), UNHURRIED.reading():
             if not isinstance(text, str):
                 raise ConfigError("A trace is given as its text.")
             data = text.encode("utf-8", "replace")

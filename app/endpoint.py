@@ -1,6 +1,7 @@
 """Frames of routes that read a body: up to a limit, refused in a sentence if wrong, answered. No gradio, no torch."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from app.answers import lacking, refused
 from app.ending import ENDING
 from app.ndjson import Lines, stream
 from app.service import by_address
+from app.unhurried import UNHURRIED
 from app.validate import body, parsed
 from engine.errors import LabError
 
@@ -33,7 +35,7 @@ def answered(
     LabError is told to the caller."""
 
     def at_work(data: bytes) -> Response:
-        with ENDING.work():
+        with ENDING.work(), UNHURRIED.reading() if limiter else nullcontext():
             return answer(data)
 
     async def endpoint(request: Request) -> Response:

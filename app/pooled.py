@@ -139,18 +139,16 @@ def read(files: list[tuple[str, bytes]], limits: Limits) -> tuple[list[Trace], l
         TraceError: with the name of the file that is damaged or too much.
     """
     traces, reports = list[Trace](), list[Report]()
-    runs, nodes, size = MAX_RUNS, limits.max_nodes, limits.max_upload_bytes
-    for name, data in files:
+    runs, nodes = MAX_RUNS, limits.max_nodes
+    for name, text in unpacked(files, limits):
         try:
-            text = unpacked(data, size, limits)
             if is_report(text):
                 reports += read_reports(text, name, limits.max_upload_bytes)
-                size -= len(text)
                 continue
             found = read_runs(text, limits.max_upload_bytes, limits.max_nodes)
         except TraceError as error:
             raise TraceError(f"{name}: {error}") from None
-        runs, size = runs - len(found), size - len(text)
+        runs -= len(found)
         nodes -= sum(map(draft_tokens, found))
         if runs < 0 or nodes < 0:
             what = f"{MAX_RUNS} runs" if runs < 0 else f"{limits.max_nodes:,} recorded draft tokens"

@@ -11,6 +11,7 @@ from engine.analysis.compared import compared
 from engine.analysis.reading import read_runs
 from engine.config import Card
 from engine.errors import TraceError
+from engine.files import marks
 from engine.served.light import light
 from engine.served.reading import is_report, read_reports
 from engine.tasks import Checked, check_answer
@@ -142,18 +143,26 @@ def split(body: bytes) -> list[tuple[str, bytes]]:
     return files
 
 
-def unpacked(data: bytes, room: int, limits: Limits) -> bytes:
-    """One of several files, unpacked, with `room` bytes left for it.
+def unpacked(files: Iterable[tuple[str, bytes]], limits: Limits) -> list[tuple[str, bytes]]:
+    """Several files by name, unpacked.
 
     Raises:
-        TraceError: damaged, or larger than a limit: that of a file, or of all together.
+        TraceError: with the name of the file that is damaged or larger than a limit: that of one, or of all together.
     """
-    text = unpack(data, limits.max_upload_bytes)
-    if len(text) > room:
-        raise TraceError(
-            f"with this file all are larger than {limits.max_upload_bytes / 1e6:g} MB together, which is the limit."
-        )
-    return text
+    found, room = list[tuple[str, bytes]](), limits.max_upload_bytes
+    for name, data in files:
+        try:
+            text = unpack(data, limits.max_upload_bytes)
+        except TraceError as error:
+            raise TraceError(f"{name}: {error}") from None
+        room -= len(text)
+        if room < 0:
+            most = f"{limits.max_upload_bytes / 1e6:g} MB"
+            raise TraceError(f"{name}: with this file all are larger than {most} together, which is the limit.")
+        found.append((name, text))
+    if said := marks.too_many(*(text for _, text in found)):
+        raise TraceError(f"These files have {said} together, which is the limit.")
+    return found
 
 
 def parse(data: bytes, limits: Limits) -> list[Trace]:

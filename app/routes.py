@@ -207,16 +207,14 @@ def open_traces(service: Service, sentence: Sentence | None, data: bytes) -> dic
         return recorded.body(recorded.parse(data, service.limits), service.cards, sentence)
     traces: list[Trace] = []
     files: list[str] = []
-    most, nodes, size = service.limits.max_lanes, service.limits.max_nodes, service.limits.max_upload_bytes
-    for name, part in recorded.split(data):
+    most, nodes = service.limits.max_lanes, service.limits.max_nodes
+    for name, text in recorded.unpacked(recorded.split(data), service.limits):
         try:
-            text = recorded.unpacked(part, size, service.limits)
             found = recorded.parse(text, replace(service.limits, max_nodes=nodes))
         except TraceError as error:
             raise TraceError(f"{name}: {error}") from None
         traces += found
         files += [name] * len(found)
-        size -= len(text)
         nodes = service.limits.max_nodes - sum(map(draft_tokens, traces))
         if len(traces) > most:
             raise TraceError(f"These files hold {len(traces)} runs; at most {most} fit side by side.")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from engine.analysis.identities import identities
 from engine.errors import ConfigError, TraceError
+from engine.files import marks
 from engine.trace import outcome
 from engine.trace.store import MAX_BYTES, MAX_NODES, Trace, unpack
 
@@ -87,8 +88,11 @@ def read_runs(
     Raises:
         TraceError: larger than a limit, of another schema, damaged, or a run that contradicts itself.
     """
+    plain = unpack(data, max_bytes)
+    if said := marks.too_many(plain):
+        raise TraceError(f"The file has {said}, which is the limit.")
     traces, room = list[Trace](), max_nodes
-    for part in _parts(unpack(data, max_bytes), max_runs):
+    for part in _parts(plain, max_runs):
         traces.append(_sound(Trace.loads(part, max_bytes, max_nodes)))
         room -= draft_tokens(traces[-1])
         if room < 0:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Union, get_args, get_origin
 
 from engine.errors import AssetError
+from engine.files import marks
 
 MOST_BYTES = 32_000_000
-MOST_MARKS = 4_000_000  # commas, colons and opening brackets: each may cost a hundred bytes once it is read
 LARGEST = 2**53  # whole numbers beyond it are not safe in JSON readers
 
 
@@ -37,8 +37,8 @@ def parse(data: bytes, place: str) -> Any:
     Raises:
         AssetError: too large, damaged, or with a number or text that JSON does not know.
     """
-    if len(data) > MOST_BYTES or sum(map(data.count, (b",", b":", b"[", b"{"))) > MOST_MARKS:
-        raise AssetError(f"{place} must have at most {MOST_BYTES // 10**6} MB and {MOST_MARKS} values.")
+    if len(data) > MOST_BYTES or marks.count(data) > marks.MOST:
+        raise AssetError(f"{place} must have at most {MOST_BYTES // 10**6} MB and {marks.MOST} values.")
     try:
         text = data.decode("utf-8-sig")
         found = json.loads(text, parse_constant=_constant, parse_float=_float, parse_int=_int)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.errors import TraceError
+from engine.files import marks
 from engine.served import logs, responses
 from engine.served.report import Report
 from engine.trace.store import MAX_BYTES, unpack
@@ -71,6 +72,12 @@ def _json(said: str, name: str) -> list[Report]:
 def _values(said: str, name: str) -> Iterator[Any]:
     if not said.lstrip().startswith(("{", "[", "data:", "event:")):
         return
+    plain = said.encode("utf-8", "replace")
+    if much := marks.too_many(plain):
+        raise TraceError(f"{name} has {much}, which is the limit.")
+    if not marks.at_once(plain):  # in lines, then
+        yield from _lines(said.splitlines(), name)
+        return
     try:
         whole = json.loads(said)
     except ValueError:
@@ -83,6 +90,9 @@ def _lines(lines: list[str], name: str) -> Iterator[Any]:
     """JSON lines, or an event stream of them."""
     for number, line in enumerate(lines, 1):
         given = line.removeprefix("data:").strip()
+        if not marks.at_once(given.encode("utf-8", "replace")):
+            much = f"more than {marks.MOST_AT_ONCE} values, which is the limit"
+            raise TraceError(f"{name}, line {number} has {much}: write each report in a line of its own.")
         if given.startswith("{"):
             try:
                 yield json.loads(given)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from engine.errors import TraceError, shown
+from engine.files import marks
 from engine.files.written import writable, write
 from engine.trace import outcome
 from engine.trace.bounds import Bounds
@@ -23,7 +24,6 @@ MAX_NODES = 50_000
 MAX_TOKENS = 100_000
 GZIPPED = b"\x1f\x8b"
 PIECE = 4096  # bytes gunzipped at a time: of many small members the rest is not copied for each
-MAX_MARKS = 4_000_000  # commas, colons and opening brackets: each may cost a hundred bytes once it is read
 
 
 class Trace:
@@ -195,14 +195,16 @@ class Trace:
                 f"A trace is read from the bytes or the text of a file, not {shown(data)}; `Trace.load` reads by name."
             )
         plain = unpack(data.encode("utf-8", "replace") if isinstance(data, str) else bytes(data), max_bytes)
-        if sum(map(plain.count, (b",", b":", b"[", b"{"))) > MAX_MARKS:
-            raise TraceError(f"The trace has more than {MAX_MARKS} values, which is the limit.")
+        if said := marks.too_many(plain):
+            raise TraceError(f"The trace has {said}, which is the limit.")
         lines = plain.split(b"\n")
         trace, bounds = cls(), Bounds()
         nodes = 0
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
+            if not marks.at_once(line):
+                raise TraceError(f"Line {number} has more than {marks.MOST_AT_ONCE} values, which is the limit.")
             try:
                 event = event_from_json(_parse(line))
                 trace.append(event)
