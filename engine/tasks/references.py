@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 ROUGE = ("rouge1", "rouge2", "rougeL")
-MOST_WORDS = 400
+MOST_WORDS = 400  # of a summary
+MOST_SIGNS = 10_000  # of either; a translation is one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,10 @@ class Corpus:
 
 
 def translated(texts: Sequence[str], references: Sequence[str]) -> dict[str, Corpus]:
-    """BLEU and chrF of translations, one reference each; at least one text."""
-    return {"bleu": _corpus(sacrebleu.BLEU(), texts, references), "chrf": _corpus(sacrebleu.CHRF(), texts, references)}
+    """BLEU and chrF of translations, one reference each; at least one text. Of each the first `MOST_SIGNS` characters
+    count."""
+    ours, theirs = _short(texts), _short(references)
+    return {"bleu": _corpus(sacrebleu.BLEU(), ours, theirs), "chrf": _corpus(sacrebleu.CHRF(), ours, theirs)}
 
 
 def bleu_counts(text: str, reference: str) -> list[int]:
@@ -43,8 +46,8 @@ def bleu_of(sums: Array) -> Array:
     return _scores(sacrebleu.BLEU(), sums)
 
 
-def _corpus(metric: Any, texts: Sequence[str], references: Sequence[str]) -> Corpus:
-    counts = np.array(metric._extract_corpus_statistics(list(texts), [list(references)]), dtype=np.float64)
+def _corpus(metric: Any, texts: list[str], references: list[str]) -> Corpus:
+    counts = np.array(metric._extract_corpus_statistics(texts, [references]), dtype=np.float64)
     return Corpus(counts, lambda sums: _scores(metric, sums))
 
 
@@ -55,8 +58,13 @@ def _scores(metric: Any, sums: Array) -> Array:
 
 
 def sentence_bleu(text: str, references: Sequence[str]) -> float:
-    """Sentence BLEU of one text against one or more references, from 0 to 100 (sacrebleu's, smoothed)."""
-    return float(sacrebleu.sentence_bleu(text, list(references)).score)
+    """Sentence BLEU of one text against one or more references, from 0 to 100 (sacrebleu's, smoothed). Of each the
+    first `MOST_SIGNS` characters count."""
+    return float(sacrebleu.sentence_bleu(text[:MOST_SIGNS], _short(references)).score)
+
+
+def _short(texts: Sequence[str]) -> list[str]:
+    return [text[:MOST_SIGNS] for text in texts]
 
 
 def rouge_l(text: str, references: Sequence[str]) -> float:
@@ -67,11 +75,15 @@ def rouge_l(text: str, references: Sequence[str]) -> float:
 def summarised(texts: Sequence[str], references: Sequence[str]) -> dict[str, list[float]]:
     """ROUGE-1, -2 and -L of summaries, F measure of each from 0 to 100, with Porter's stemmer as is usual.
 
-    Of each text the first `MOST_WORDS` words count, since ROUGE-L takes their product in time.
+    Of each text the first `MOST_WORDS` words within `MOST_SIGNS` characters count, since ROUGE-L takes their product in
+    time.
     """
     from rouge_score.rouge_scorer import RougeScorer  # noqa: PLC0415  (slow to import, for summaries only)
 
     scorer = RougeScorer(list(ROUGE), use_stemmer=True)
     pairs = zip(texts, references, strict=True)
-    found = [scorer.score(*(" ".join(x.split()[:MOST_WORDS]) for x in (reference, text))) for text, reference in pairs]
+    found = [
+        scorer.score(*(" ".join(x[:MOST_SIGNS].split()[:MOST_WORDS]) for x in (reference, text)))
+        for text, reference in pairs
+    ]
     return {name: [100 * scores[name].fmeasure for scores in found] for name in ROUGE}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sacrebleu
-
+from engine.tasks import references
 from engine.tasks.problem import Problem
 
 
@@ -19,4 +18,4 @@ def same_words(a: str | None, b: str | None) -> bool:
 
 def sentence_bleu(problem: Problem, text: str) -> float:
     """Sentence BLEU of a response's first line against the canonical translation, from 0 to 1."""
-    return float(sacrebleu.sentence_bleu(first_line(text) or "", [problem.answer]).score) / 100
+    return references.sentence_bleu(first_line(text) or "", [problem.answer]) / 100
