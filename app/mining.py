@@ -3,6 +3,8 @@
 import contextlib
 import hashlib
 import json
+import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,11 +37,14 @@ KEEP_FILES = 64
 
 @dataclass(frozen=True)
 class Folder:
-    """Visitors' mined files in a temporary folder: few, small, named by a hash of the visitor's key and settings."""
+    """Visitors' mined files in a temporary folder: few, small, named by a hash of the visitor's key and settings; and
+    who began each."""
 
     path: Path = field(default_factory=lambda: scratch.fresh("mined"))
     keep: int = KEEP_FILES
     busy: set[Path] = field(default_factory=set)
+    owners: dict[Path, Visitor] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def file(self, key: str, *settings: object) -> Path:
         """The file of a key and settings.
@@ -67,13 +72,25 @@ class Folder:
         finally:
             self.busy.discard(path)
 
-    def make_room(self) -> None:
-        """Forget the oldest files, so that one more can be kept."""
+    def make_room(self, path: Path, visitor: Visitor = NOBODY) -> None:
+        """Room for one more file, of a visitor: whose address has most files forgets one, of its visitor who has most
+        the oldest. Keys are free, so that by them alone one could have all other visitors' files forgotten."""
+        with self.lock:
+            self._make_room(path, visitor)
+
+    def _make_room(self, path: Path, visitor: Visitor) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        files = sorted(self.path.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
-        too_many = max(0, len(files) - self.keep + 1)
-        for path in [path for path in files if path not in self.busy][:too_many]:
-            path.unlink(missing_ok=True)
+        files = sorted(self.path.glob("*.jsonl"), key=lambda one: one.stat().st_mtime)
+        owners = {one: self.owners.get(one, NOBODY) for one in files} | {path: visitor}
+        while len(files) >= self.keep and (idle := [one for one in files if one not in self.busy]):
+            own, near = Counter(owners.values()), Counter(owner.address for owner in owners.values())
+            gone = max(idle, key=lambda one: (near[owners[one].address], own[owners[one]]))
+            files.remove(gone)
+            del owners[gone]
+            gone.unlink(missing_ok=True)
+        path.touch()  # so that it counts while its visitor is in the line
+        self.owners.clear()
+        self.owners.update(owners)
 
 
 def routes(service: Service, mined: Path = MINED, folder: Folder | None = None) -> list[BaseRoute]:
@@ -141,15 +158,15 @@ def prepared(service: Service, folder: Folder, given: object, address: str = "")
         raise ConfigError(
             "Mining needs the device for minutes, and here it is only lent for seconds. Run the page yourself."
         )
-    path = _path(folder, job)
+    path, visitor = _path(folder, job), Visitor(address, job.key)
     found = problems(job)
     if path.exists() and path.stat().st_size > MAX_BYTES:
         raise ConfigError(
             f"This file has reached {MAX_BYTES // 1_000_000} MB, which is the limit. Export it and start anew."
         )
     if not path.exists():
-        folder.make_room()
-    return Ready(job, found, path, Visitor(address, job.key))
+        folder.make_room(path, visitor)
+    return Ready(job, found, path, visitor)
 
 
 def events(service: Service, folder: Folder, ready: Ready) -> Lines:

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app import evaluations, mining
-from app.mining import Folder, Ready, events
+from app.mining import Folder, Ready, events, prepared
 from app.miningjob import Job, problems
 from app.rounds import Visitor
 from app.service import Service
@@ -112,7 +112,7 @@ def test_a_job_runs_is_kept_and_goes_on(client: TestClient, lab: FakeLab, folder
 
 def test_stopping_keeps_finished_prompts_and_frees_the_device(service: Service, lab: FakeLab, folder: Folder) -> None:
     path = folder.file(KEY, "x")
-    folder.make_room()
+    folder.make_room(path)
     one = job(n=4)
     stream = events(service, folder, Ready(one, problems(one), path))
     for event in stream:
@@ -128,7 +128,7 @@ def test_stopping_keeps_finished_prompts_and_frees_the_device(service: Service, 
 
 def test_the_device_is_given_back_between_prompts(service: Service, folder: Folder) -> None:
     one = job(n=3)
-    folder.make_room()
+    folder.make_room(folder.file(KEY, "y"))
     told = list[str]()
     with ExitStack() as stack:
         for event in events(service, folder, Ready(one, problems(one), folder.file(KEY, "y"))):
@@ -143,15 +143,46 @@ def test_the_device_is_given_back_between_prompts(service: Service, folder: Fold
 
 
 def test_files_stay_few_and_the_oldest_go(folder: Folder) -> None:
-    folder.make_room()
     for i in range(3):
-        path = folder.file(KEY, i)
-        path.write_text("x")
-        os.utime(path, (i, i))
+        begun(folder, Visitor("a", KEY), i)
     folder.busy.add(folder.file(KEY, 0))
-    folder.make_room()
-    assert not folder.file(KEY, 1).exists()
-    assert folder.file(KEY, 0).exists() and folder.file(KEY, 2).exists()
+    begun(folder, Visitor("a", KEY), 3)
+    assert [folder.file(KEY, i).exists() for i in range(4)] == [True, False, True, True]
+
+
+def begun(folder: Folder, visitor: Visitor, number: int) -> Path:
+    """A file that a visitor begins, each younger than those of smaller numbers."""
+    path = folder.file(visitor.key, number)
+    folder.make_room(path, visitor)
+    path.write_text("x")
+    os.utime(path, (number, number))
+    return path
+
+
+def test_who_makes_up_keys_forgets_files_of_their_own_address(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "visitors", keep=8)
+    others = [begun(folder, Visitor(name, KEY), i) for i, name in enumerate("abc")]
+    for i in range(40):
+        begun(folder, Visitor("many", f"{i:032x}"), 100 + i)
+    assert all(path.exists() for path in others) and len(list(folder.path.iterdir())) == 8
+    late = [begun(folder, Visitor(name, KEY), 200 + i) for i, name in enumerate("defgh")]
+    assert all(path.exists() for path in (*others[1:], *late)) and len(folder.owners) == 8
+
+
+def test_of_one_address_who_has_most_files_forgets_one(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "visitors", keep=8)
+    classmates = [begun(folder, Visitor("class", f"{i:032x}"), i) for i in range(4)]
+    for i in range(20):
+        begun(folder, Visitor("class", "f" * 32), 100 + i)
+    assert all(path.exists() for path in classmates) and len(list(folder.path.iterdir())) == 8
+
+
+def test_the_address_that_asks_is_told_to_the_folder(service: Service, client: TestClient, folder: Folder) -> None:
+    job = {**JOB, "key": "f" * 32}
+    path = prepared(service, folder, job, "first").path  # it waits in the line
+    client.post("/lab/mine", json=JOB)
+    assert folder.owners.pop(path) == Visitor("first", "f" * 32)
+    assert list(folder.owners.values()) == [Visitor("testclient", KEY)]
 
 
 def test_a_borrowed_device_is_not_mined_on(service: Service, lab: FakeLab, client: TestClient) -> None:
@@ -199,7 +230,7 @@ def test_a_full_disk_is_told_in_the_systems_words(
 def test_no_room_for_another_file_is_told_and_a_fault_is_one(
     client: TestClient, folder: Folder, monkeypatch: pytest.MonkeyPatch, number: int, status: int
 ) -> None:
-    def none(_: Folder) -> None:
+    def none(*_: object) -> None:
         raise OSError(number, os.strerror(number), "visitors")
 
     monkeypatch.setattr(Folder, "make_room", none)
