@@ -24,6 +24,7 @@ from engine.analysis.compared import compared
 from engine.config import Card
 from engine.errors import ConfigError, LabError
 from engine.files.presets import Family, family
+from engine.runs.findings import Offered
 from engine.trace.events import RunStarted
 from engine.trace.store import Trace
 
@@ -47,17 +48,19 @@ class Service:
         eager: bool = False,
         opener: Opener | None = None,
         clock: Callable[[], float] = time.monotonic,
+        foresee: Callable[[str], Sequence[Offered]] = lambda _: (),
     ) -> None:
         """Take all cards, and for each set of models the function that loads it; `turns` runs elsewhere (ZeroGPU).
 
         `eager` loads the first models soon after the first visit, not at the first run. `opener` loads what visitors
-        name; None where they may not.
+        name; None where they may not. `foresee` tells what becomes of methods on models that are not loaded yet.
         """
         self.cards, self.limits, self.runs = tuple(cards), limits or Limits(), RunStore()
         self._labs, self._device = Labs(loaders), Turnstile(clock=clock)
         self._turns, self._sentence, self._clock = turns, sentence, clock
         self.eager, self._warmed = eager, False
         self.opener, self._opens = opener, threading.Lock()
+        self._foresee, self._foreseen = foresee, dict[str, dict[str, Offered]]()
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -139,11 +142,22 @@ class Service:
             LOG.warning("%s cannot be loaded: %s", models, error)
 
     def methods(self, models: str = "") -> list[dict[str, Any]]:
-        """All cards; once the models are loaded each says whether it can run."""
-        lab = self._labs.there(models or self.first)
-        if not lab:
-            return catalogue(self.cards, None, models or self.first)
-        return catalogue(self.cards, lab.unavailable(), models or self.first, lab.otherwise)
+        """All cards; each says whether it can run once the models are loaded, or were looked at."""
+        name = models or self.first
+        if lab := self._labs.there(name):
+            return catalogue(self.cards, lab.unavailable(), name, lab.otherwise)
+        seen = self._foreseen.get(name, {})
+        against = {one.name: one.against for one in seen.values() if one.against}
+        return catalogue(self.cards, against, name, lambda card: seen[card.name].here if card.name in seen else "")
+
+    def foresee(self) -> None:
+        """Look at all models of this server, so that methods which they cannot run are known before they are loaded."""
+        for name in self.models:
+            try:
+                with ENDING.work():
+                    self._foreseen[name] = {one.name: one for one in self._foresee(name)}
+            except LabError:  # told to the first who runs them
+                continue
 
     def hindrance(self, card: Card, models: str = "") -> str:
         """Why loaded models cannot run a card; empty when they can, or are not loaded yet."""

@@ -3,7 +3,8 @@
 import argparse
 import logging
 import os
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 
@@ -22,6 +23,7 @@ from engine.errors import ConfigError
 from engine.files.presets import list_presets
 from engine.methods import CARDS
 from engine.rules import THRESHOLDS
+from engine.runs.findings import Offered
 from engine.tasks import permission, sandbox
 
 PUBLIC_TOKENS = 256
@@ -40,6 +42,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("app").setLevel(logging.INFO)
     service, preset_catalogue = assemble(args)
+    threading.Thread(target=service.foresee, daemon=True).start()
     ending.on_signals()
     try:
         demo = launch(service, preset_catalogue, why, host=args.host, port=args.port, prevent_thread_lock=True)
@@ -80,18 +83,19 @@ def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:
         turns=zerogpu.borrowed() if zerogpu.here() else None,
         eager=not args.lazy,
         opener=None if args.public or zerogpu.here() else opener(load, **usual(args)),
+        foresee=lambda name: foreseen(loaders[name]) if name in loaders else (),
     )
     if zerogpu.here():
         zerogpu.prepare({name: service.lab(name) for name in loaders})
     return service, PresetCatalogue(list_presets(), CARDS, why, limits, first=args.preset)
 
 
-def model_loaders(args: argparse.Namespace) -> dict[str, Callable[[], LabLike]]:
+def model_loaders(args: argparse.Namespace) -> dict[str, "partial[LabLike]"]:
     """The sets of models that this server may load: the presets' pairs and the flags' pair, and nothing else.
 
     Heads and other assets of the flags go with the flags' target, or with the presets' pairs where there is none.
     """
-    loaders: dict[str, Callable[[], LabLike]] = {}
+    loaders: dict[str, partial[LabLike]] = {}
     heads: dict[str, str] = dict(args.asset) | ({"eagle": args.eagle} if args.eagle else {})
     if args.target:
         name = f"{args.target} + {args.draft}" if args.draft else str(args.target)
@@ -103,6 +107,13 @@ def model_loaders(args: argparse.Namespace) -> dict[str, Callable[[], LabLike]]:
             where = zerogpu.placed(preset.models, usual(args))
             loaders[preset.name] = partial(load, preset=preset.name, **where, **({} if args.target else heads))
     return loaders
+
+
+def foreseen(loader: "partial[LabLike]") -> Sequence[Offered]:
+    """What becomes of methods on the models of a loader, before it has loaded them."""
+    given = {name: one for name, one in loader.keywords.items() if one and name not in ("threads", "draft_device")}
+    found: Sequence[Offered] = import_module("engine.runs.preflight").foreseen(**given)
+    return found
 
 
 def usual(args: argparse.Namespace) -> dict[str, str]:

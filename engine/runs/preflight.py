@@ -13,10 +13,11 @@ from engine.heads.mtp_load import brings
 from engine.methods import CARDS
 from engine.model import bridge
 from engine.model.devices import homes
+from engine.model.hub import local
 from engine.model.network import packing_said
 from engine.model.outline import Outline, outline, spoken
 from engine.runs.findings import Finding, Offered, Preflight, Side
-from engine.runs.loading import Wanted, places
+from engine.runs.loading import Wanted, places, wanted, with_heads
 from engine.runs.pair import Pair
 
 TIGHT = 0.8  # share of the memory that is available, from which on it is said to be tight
@@ -70,6 +71,39 @@ def preflight(
         methods=tuple(_methods(pair)) if pair and fits else (),
         languages=languages_of(target),
     )
+
+
+def foreseen(
+    preset: str | None = None,
+    *,
+    target: str = "",
+    draft: str = "",
+    eagle: str = "",
+    device: str = "auto",
+    target_device: str = "",
+    dtype: str = "auto",
+    languages: str = "",
+    **assets: str,
+) -> tuple[Offered, ...]:
+    """What becomes of every method on models that `Lab.load` would load by the same names, told by their configuration,
+    tokenizers and lists of files alone; nothing where some of their files are not here.
+
+    Raises:
+        ConfigError, AssetError, ModelMismatch: as loading them does.
+    """
+    models = {role: ref for role, ref in (("target", target), ("draft", draft)) if ref}
+    found = wanted(preset, models, {**assets, **({"eagle3": eagle} if eagle else {})}, dtype, languages)
+    if not all(local(locate(ref)) for ref in found.models.values()):
+        return ()
+    where = str(homes(target_device or device)[0])
+    outlines = {
+        role: outline(locate(ref), where, found.dtype, name=ref if found.named else "", languages=found.languages)
+        for role, ref in found.models.items()
+    }
+    if any(one.files.missing for one in outlines.values()):
+        return ()
+    sides = {role: one.model for role, one in outlines.items()}
+    return tuple(_methods(Pair(sides.pop("target"), sides, with_heads(found), preset)))
 
 
 def languages_of(target: str) -> tuple[str, ...]:

@@ -242,3 +242,12 @@ def test_the_catalogue_says_whether_models_can_be_opened(preset_catalogue: Any) 
     for opener, closed in ((ways(), False), (None, True)):
         service, _ = served(opener)
         assert bool(catalogue_json(service, preset_catalogue)["closed"]) is closed
+
+
+def test_a_server_foresees_what_its_pairs_cannot_run() -> None:
+    service, _ = assemble(parser().parse_args(["--lazy", "--threads", "1", "--device", "cpu", "--dtype", "float32"]))
+    assert not any(card["unavailable"] for card in service.methods("crossed"))
+    service.foresee()
+    against = {name: {c["name"] for c in service.methods(name) if c["unavailable"]} for name in service.models}
+    assert "eagle3" in against["crossed"] and "cmlm" in against["tiny"] and "eagle3" not in against["tiny"]
+    assert all(service._labs.there(name) is None for name in service.models)

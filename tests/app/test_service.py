@@ -13,7 +13,8 @@ from app.request import Request
 from app.rounds import Visitor
 from app.service import Service
 from app.state import Events, RunStore
-from engine.errors import ConfigError
+from engine.errors import AssetError, ConfigError
+from engine.runs.findings import Offered
 from engine.trace.store import Trace, event_from_json
 from tests.app.fakes import FakeLab, sentence
 from tests.app.synthetic import CARDS
@@ -167,6 +168,25 @@ def test_models_are_loaded_once_and_only_for_a_run(service, lab):
     assert lab.loads == 1
     reasons = {card["name"]: card["unavailable"] for card in service.methods()}
     assert reasons["copycat"] and not reasons["plain"]
+
+
+def test_what_models_cannot_run_is_known_once_they_were_looked_at(lab):
+    def foresee(name):
+        if name == "gone":
+            raise AssetError("The files are missing.")
+        return (
+            Offered("copycat", "Copycat", "It needs more.", ""),
+            Offered("bush", "Bush", "", "Drafts a chain here."),
+        )
+
+    service = Service(CARDS, dict.fromkeys(("gone", "made-up", "other"), lambda: lab), foresee=foresee)
+    service.foresee()
+    cards = {card["name"]: card for card in service.methods("made-up")}
+    assert (cards["copycat"]["unavailable"], cards["copycat"]["here"]) == ("It needs more.", "")
+    assert (cards["bush"]["unavailable"], cards["bush"]["here"]) == ("", "Drafts a chain here.")
+    assert not any(card["unavailable"] for card in service.methods("gone")) and not lab.loads
+    service.lab("made-up")
+    assert service.methods("made-up") != list(cards.values())  # what was loaded has the last word
 
 
 def test_runs_are_forgotten():

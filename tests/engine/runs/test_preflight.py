@@ -30,7 +30,7 @@ from engine.model.outline import POSITIONS
 from engine.model.seam import Seam
 from engine.runs import preflight as looking
 from engine.runs.findings import Preflight
-from engine.runs.preflight import preflight, sized
+from engine.runs.preflight import foreseen, preflight, sized
 from tests.engine.crossed import SOURCE, Crossed
 from tests.engine.model import tiny
 from tests.engine.test_greedy import THIRD_PARTY
@@ -448,3 +448,33 @@ def test_a_pair_of_models_of_others(third: Path) -> None:
     lab = Lab.load(target=third / names[0], draft=third / names[1], device="cpu")
     assert {one.name for one in found.methods if not one.against} == {card.name for card in lab.methods()}
     assert [side.parameters for side in found.models] == [lab.target.parameters, lab.models["draft"].parameters]
+
+
+@pytest.mark.parametrize("preset", ["tiny", "tiny_bf16", "crossed"])
+def test_what_a_preset_cannot_run_is_foreseen_from_its_files_alone(
+    preset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab.load(preset, device="cpu")
+    told = {card.name: (lab.hindrance(card), "" if lab.hindrance(card) else lab.otherwise(card)) for card in CARDS}
+    monkeypatch.setattr("engine.runs.assets.load_asset", None)
+    monkeypatch.setattr("engine.runs.loading.load_model", None)
+    assert {one.name: (one.against, one.here) for one in foreseen(preset, device="cpu")} == told
+    assert any(against for against, _ in told.values())
+
+
+def test_a_head_that_is_named_and_another_draft_are_foreseen(folders: Mapping[str, Path]) -> None:
+    target, smaller = str(folders["llama"]), str(folders["smaller"])
+    bare, drafted, headed = (
+        foreseen(target=target),
+        foreseen(target=target, draft=smaller),
+        foreseen("tiny", eagle="no"),
+    )
+    by_name = [{one.name: one for one in found} for found in (bare, drafted, headed)]
+    assert "needs a draft model" in by_name[0]["sd"].against and not by_name[0]["pld"].against
+    assert not by_name[1]["sd"].against and "different tokenizers" in by_name[1]["sd"].here
+    assert "no is missing" in by_name[2]["eagle3"].against and not by_name[2]["medusa"].against
+
+
+def test_nothing_is_foreseen_or_fetched_of_models_that_are_not_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looking, "outline", None)
+    assert foreseen(target="nobody/has-this") == ()
