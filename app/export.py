@@ -4,6 +4,14 @@ The file holds the page's own modules and the answers that a server would give, 
 from a disk, a static host or a notebook.
 """
 
+import sys
+from importlib import import_module
+
+from engine.status import status_of
+
+if __name__ == "__main__":  # before what takes seconds to import: an interrupt meanwhile is one like any other
+    raise SystemExit(status_of(lambda: import_module("app.export").main()))
+
 import argparse
 import base64
 import gzip
@@ -11,7 +19,6 @@ import hashlib
 import html
 import json
 import re
-import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -38,7 +45,6 @@ from engine.files.written import write as written
 from engine.methods import CARDS
 from engine.parser import Parser
 from engine.rules import THRESHOLDS
-from engine.status import status_of
 from engine.trace.store import Trace
 
 COPY = Path(__file__).parent / "copy"
@@ -242,7 +248,3 @@ def _joined(folder: PurePosixPath, relative: str) -> str:
         elif part != ".":
             parts.append(part)
     return "/".join(parts)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -6,21 +6,26 @@ draftscope.show(*(lab.run(method, "1 + 2 =") for method in lab.methods()[:4]))
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from app.notebook import register, show
 from engine import __version__
-from engine.trace.store import Trace
 
-__all__ = ["Lab", "Trace", "__version__", "show"]  # noqa: F822
+if TYPE_CHECKING:
+    from app.notebook import show
+    from engine.lab import Lab
+    from engine.trace.store import Trace
 
-register()
+PLACES = {"Lab": "engine.lab", "Trace": "engine.trace.store", "show": "app.notebook"}
+
+__all__ = ["Lab", "Trace", "__version__", "show"]
 
 
 def __getattr__(name: str) -> Any:
-    if name != "Lab":
+    """Imported when it is asked for: torch takes seconds, and whoever interrupts a command meanwhile is told a word."""
+    if name not in PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module("engine.lab").Lab  # when it is asked for: torch takes seconds
+    import_module("app.notebook").register()
+    return getattr(import_module(PLACES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -206,6 +206,16 @@ def test_an_interrupt_while_commands_are_imported_is_said_in_a_word(
     assert (left.value.code, capsys.readouterr().err) == (130, "stopped\n")
 
 
+def test_an_interrupt_while_the_page_without_a_server_is_imported_is_said_in_a_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "app.export", raising=False)  # as in a process of its own
+    monkeypatch.setitem(sys.modules, "app.presets", Interrupted("app.presets"))
+    with pytest.raises(SystemExit) as left:
+        runpy.run_module("app.export", run_name="__main__")
+    assert (left.value.code, capsys.readouterr().err) == (130, "stopped\n")
+
+
 def test_an_interrupt_while_the_file_of_a_command_is_imported_is_said_in_a_word(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
