@@ -10,8 +10,9 @@ from app.state import Limits
 from engine.analysis.compared import compared
 from engine.analysis.reading import read_runs
 from engine.config import Card
-from engine.errors import TraceError
+from engine.errors import ConfigError, TraceError
 from engine.files import marks
+from engine.methods.compose import composed
 from engine.served.light import light
 from engine.served.reading import is_report, read_reports
 from engine.tasks import Checked, check_answer
@@ -83,7 +84,7 @@ def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | N
     for trace in traces:
         head = trace.head
         same = sum(lane["card"]["name"] == head.method for lane in out)
-        mine = known.get(head.method)
+        mine = known.get(head.method) or _composed(head.method)
         card = fitted(mine, head.preset or "").to_json() if mine else _stand_in(head, declared.get(head.rule))
         narrator = Narrator(sentence)
         events = [narrator.message(event) for event in trace.events]
@@ -101,6 +102,14 @@ def body(traces: Sequence[Trace], cards: Sequence[Card], sentence: Sentence | No
 def thresholds(cards: Iterable[Card]) -> dict[str, Threshold | None]:
     """What the rules of these cards declare, by the rule's name."""
     return {card.rule: card.threshold for card in cards}
+
+
+def _composed(method: str) -> Card | None:
+    """The card of a method that was composed of parts which this build knows."""
+    try:
+        return composed(method)
+    except ConfigError:
+        return None
 
 
 def _stand_in(head: RunStarted, threshold: Threshold | None) -> dict[str, Any]:

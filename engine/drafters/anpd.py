@@ -20,6 +20,7 @@ class Anpd:
     """
 
     NAME: ClassVar[str] = "anpd"
+    TITLE: ClassVar[str] = "ANPD"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob("ngram", 4, "N of the largest table: contexts have 1 to N - 1 tokens", 2, 16, 1, "tokens"),
         SCOPE,

@@ -14,6 +14,7 @@ class BeamDrafter:
     """Proposes the tree of what the beams hold beyond the tokens that all of them share. The rule takes the step."""
 
     NAME: ClassVar[str] = "beams"
+    TITLE: ClassVar[str] = "Beam search"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(
             "length_penalty",

@@ -22,6 +22,7 @@ class Dflash:
     """A chain out of one pass, whose places do not know one another's tokens."""
 
     NAME: ClassVar[str] = "dflash"
+    TITLE: ClassVar[str] = "DFlash"
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ("dflash",)

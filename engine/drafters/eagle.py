@@ -27,6 +27,7 @@ class Eagle2:
     """The head reads final-normed states and shares the target's output head."""
 
     NAME: ClassVar[str] = "eagle2"
+    TITLE: ClassVar[str] = "EAGLE-2"
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("dynamic_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ("eagle2",)
@@ -156,6 +157,7 @@ class Eagle3(Eagle2):
     """The head reads tapped layer inputs (three, unless it says otherwise) and has its own output head."""
 
     NAME: ClassVar[str] = "eagle3"
+    TITLE: ClassVar[str] = "EAGLE-3"
     NEEDS: ClassVar[tuple[str, ...]] = ("eagle3",)
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:

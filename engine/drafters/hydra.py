@@ -24,6 +24,7 @@ class Hydra:
     """Each parent of a level gets its own list of draft tokens, from the prefix embedding and its path's embeddings."""
 
     NAME: ClassVar[str] = "hydra"
+    TITLE: ClassVar[str] = "Hydra"
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ("hydra",)

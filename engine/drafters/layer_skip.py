@@ -64,6 +64,7 @@ class LayerSkip:
     """Drafts a chain as a small model would, without one."""
 
     NAME: ClassVar[str] = "layer_skip"
+    TITLE: ClassVar[str] = "Layer skipping"
     KNOBS: ClassVar[tuple[Knob, ...]] = (Knob("layers", "every:2", f"layers that draft: {FORMS}"),)
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ()

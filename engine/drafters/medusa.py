@@ -24,6 +24,7 @@ class Medusa:
     """K lists of draft tokens a round; the shape says which combinations are verified."""
 
     NAME: ClassVar[str] = "medusa"
+    TITLE: ClassVar[str] = "Medusa"
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree", "chain")
     NEEDS: ClassVar[tuple[str, ...]] = ("medusa",)

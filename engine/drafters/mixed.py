@@ -20,6 +20,7 @@ class Mixed:
     chain."""
 
     NAME: ClassVar[str] = "mixed"
+    TITLE: ClassVar[str] = "Mixed drafting"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(
             "min_match", 6, "shortest match that is copied; 1000000 leaves the model alone", 1, 1_000_000, 1, "tokens"

@@ -19,6 +19,7 @@ class ModelDrafter:
     """Drafts a chain token by token: argmax when greedy, else a draw from its own processed distribution."""
 
     NAME: ClassVar[str] = "model"
+    TITLE: ClassVar[str] = "Draft model"
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("chain", "steps")
     NEEDS: ClassVar[tuple[str, ...]] = ("draft",)

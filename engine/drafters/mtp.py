@@ -24,6 +24,7 @@ class Mtp:
     """A chain from one head that is asked again for each further token."""
 
     NAME: ClassVar[str] = "mtp"
+    TITLE: ClassVar[str] = "Multi-token prediction"
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ("mtp",)

@@ -99,6 +99,7 @@ class MaskPredict(Writer):
     """CMLM: hides the tokens that it is least sure of, and predicts them anew (Ghazvininejad et al. 2019)."""
 
     NAME: ClassVar[str] = "cmlm"
+    TITLE: ClassVar[str] = "CMLM"
     NEEDS: ClassVar[tuple[str, ...]] = ("cmlm",)
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(
@@ -119,6 +120,7 @@ class Aligned(Writer):
     """GLAT with CTC: one pass over more places than the text has; blanks and repetitions fall out."""
 
     NAME: ClassVar[str] = "glat_ctc"
+    TITLE: ClassVar[str] = "GLAT with CTC"
     NEEDS: ClassVar[tuple[str, ...]] = ("glat_ctc",)
 
 
@@ -126,6 +128,7 @@ class Acyclic(Writer):
     """DA-Transformer: one pass over the vertices of a graph, of which a path is the text (Huang et al. 2022)."""
 
     NAME: ClassVar[str] = "dat"
+    TITLE: ClassVar[str] = "DA-Transformer"
     NEEDS: ClassVar[tuple[str, ...]] = ("dat",)
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(
@@ -143,6 +146,7 @@ class Rewriter(Writer):
     """RewriteNAT: a locator finds the words that look wrong, a revisor writes them anew (Geng et al. 2021)."""
 
     NAME: ClassVar[str] = "rewrite_nat"
+    TITLE: ClassVar[str] = "RewriteNAT"
     NEEDS: ClassVar[tuple[str, ...]] = ("rewrite_nat",)
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(

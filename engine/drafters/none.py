@@ -12,6 +12,7 @@ class NoDrafter:
     """Proposes EMPTY in every round."""
 
     NAME: ClassVar[str] = "none"
+    TITLE: ClassVar[str] = "No draft"
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("none",)
     NEEDS: ClassVar[tuple[str, ...]] = ()

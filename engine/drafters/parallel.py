@@ -15,6 +15,7 @@ class Parallel:
     cheap and its later tokens less sure."""
 
     NAME: ClassVar[str] = "parallel"
+    TITLE: ClassVar[str] = "Parallel drafter"
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ("parallel",)

@@ -19,6 +19,7 @@ class Pld:
     """
 
     NAME: ClassVar[str] = "pld"
+    TITLE: ClassVar[str] = "Prompt lookup"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob("max_ngram", 3, "longest run of last tokens that is looked up", 1, 16, 1, "tokens", origin="code"),
         Knob(

@@ -29,6 +29,7 @@ class Recycle:
     """
 
     NAME: ClassVar[str] = "recycle"
+    TITLE: ClassVar[str] = "Token recycling"
     KNOBS: ClassVar[tuple[Knob, ...]] = (WIDTH, FILL, PREFILL, SCOPE, entries_knob(200_000, "rows"))
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ()

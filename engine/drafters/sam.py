@@ -20,6 +20,7 @@ class Sam:
     """
 
     NAME: ClassVar[str] = "sam"
+    TITLE: ClassVar[str] = "SAM"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob("alpha", 4.0, "drafted tokens for each token that matched", 0.0, 64.0, 0.5, origin="code"),
         LEN_BIAS,

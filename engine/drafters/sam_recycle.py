@@ -18,6 +18,7 @@ class SamRecycle:
     way."""
 
     NAME: ClassVar[str] = "sam_recycle"
+    TITLE: ClassVar[str] = "SAM with recycling"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(
             "len_threshold",

@@ -32,6 +32,7 @@ class Stand:
     """
 
     NAME: ClassVar[str] = "stand"
+    TITLE: ClassVar[str] = "STAND"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(
             "drafting",

@@ -15,6 +15,7 @@ class Suffix:
     """The longer the match and the surer the counts, the longer the draft."""
 
     NAME: ClassVar[str] = "suffix"
+    TITLE: ClassVar[str] = "Suffix decoding"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob("match_depth", 24, "longest run of tokens that is counted", 2, 256, 1, "tokens", origin="code"),
         Knob("spec_factor", 1.0, "drafted tokens for each token that matched", 0.0, 64.0, 0.5, origin="code"),

@@ -26,6 +26,7 @@ class Universal:
     """
 
     NAME: ClassVar[str] = "universal"
+    TITLE: ClassVar[str] = "Universal assistance"
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ("draft",)

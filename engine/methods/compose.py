@@ -8,7 +8,7 @@ from engine.config import Card, Guarantee, Knob, KnobValue
 from engine.drafters import DRAFTERS
 from engine.errors import ConfigError, unknown
 from engine.loop import Method
-from engine.parts import Drafter, Kit, Rule, Shape, own_rule
+from engine.parts import Drafter, Kit, Rule, Shape, own_rule, title_of
 from engine.rules import RULES
 from engine.shapes import SHAPES
 
@@ -90,10 +90,10 @@ def compose(*, drafter: str, shape: str, rule: str, **knobs: KnobValue) -> Card:
     for part in (drafter, shape, rule):
         if not isinstance(part, str):
             raise ConfigError(f"A part is named by a text, such as 'model', 'chain', 'exact', not {part!r}.")
-    name = PLUS.join((drafter, shape, rule))
+    titles = " + ".join(map(title_of, parts(drafter, shape, rule)))
     return make_card(
-        name=name,
-        title=name,
+        name=PLUS.join((drafter, shape, rule)),
+        title=titles[0].upper() + titles[1:],
         paper="composed",
         drafter=drafter,
         shape=shape,

@@ -20,6 +20,7 @@ from engine.parts.protocols import (
     one_pass,
     own_rule,
     parts_in,
+    title_of,
     unable,
     writes_as,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "one_pass",
     "own_rule",
     "parts_in",
+    "title_of",
     "unable",
     "write_block",
     "write_chain",

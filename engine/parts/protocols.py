@@ -124,6 +124,11 @@ def writes_as(drafter: type[Any]) -> str:
     return str(getattr(drafter, "WRITES_AS", drafter.NAME))
 
 
+def title_of(part: type[Any]) -> str:
+    """What a part is called in the title of a composed method (its `TITLE`): the words of its name unless it says."""
+    return str(vars(part).get("TITLE", part.NAME.replace("_", " ")))
+
+
 def always_asking(drafter: type[Any]) -> Mapping[str, KnobValue]:
     """Knobs under which a drafter asks its shape before every draft (its `ASKING`), where at others some drafts have a
     length of their own; none of most."""

@@ -23,6 +23,7 @@ class Exact:
     """Leviathan et al. 2023, algorithm 1; on trees the walk of SpecInfer and EAGLE, without bias for any draw."""
 
     NAME: ClassVar[str] = "exact"
+    TITLE: ClassVar[str] = "exact rule"
     KNOBS: ClassVar[tuple[Knob, ...]] = (CORRECTION,)
     GUARANTEE: ClassVar[Guarantee] = "lossless"
     NEEDS: ClassVar[tuple[str, ...]] = ()

@@ -31,6 +31,7 @@ class Gap:
     """tau_t = tau_base + tau_gamma (1 - C_t) as printed, or tau_base + tau_gamma C_t as the text argues (C2)."""
 
     NAME: ClassVar[str] = "gap"
+    TITLE: ClassVar[str] = "top-beta and gap"
     GUARANTEE: ClassVar[Guarantee] = "lossy"
     NEEDS: ClassVar[tuple[str, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ()

@@ -35,6 +35,7 @@ class MathRule:
     """The exact rule, but a rejected draft token stays unless it, or the target's choice, contains mathematics."""
 
     NAME: ClassVar[str] = "math"
+    TITLE: ClassVar[str] = "math rule"
     GUARANTEE: ClassVar[Guarantee] = "lossy"
     NEEDS: ClassVar[tuple[str, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ()

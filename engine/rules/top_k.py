@@ -20,6 +20,7 @@ class TopK:
     """
 
     NAME: ClassVar[str] = "top_k"
+    TITLE: ClassVar[str] = "Top-K"
     GUARANTEE: ClassVar[Guarantee] = "lossy"
     NEEDS: ClassVar[tuple[str, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ()

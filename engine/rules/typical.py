@@ -31,6 +31,7 @@ class Typical:
     """
 
     NAME: ClassVar[str] = "typical"
+    TITLE: ClassVar[str] = "typical acceptance"
     GUARANTEE: ClassVar[Guarantee] = "lossy"
     NEEDS: ClassVar[tuple[str, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ()

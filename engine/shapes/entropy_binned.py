@@ -25,6 +25,7 @@ class EntropyBinned:
     tokens."""
 
     NAME: ClassVar[str] = "entropy_binned"
+    TITLE: ClassVar[str] = "entropy-binned tree"
     KIND: ClassVar[str] = "dynamic_tree"
     NEEDS: ClassVar[tuple[str, ...]] = ("strata",)
     KNOBS: ClassVar[tuple[Knob, ...]] = (

@@ -98,6 +98,7 @@ class EntropyStop:
     stop."""
 
     NAME: ClassVar[str] = "entropy_stop"
+    TITLE: ClassVar[str] = "entropy-stopped chain"
     KIND: ClassVar[str] = "chain"
     NEEDS: ClassVar[tuple[str, ...]] = ()
     KNOBS: ClassVar[tuple[Knob, ...]] = (
@@ -142,6 +143,7 @@ class EntropyStopTree:
     """
 
     NAME: ClassVar[str] = "entropy_stop_tree"
+    TITLE: ClassVar[str] = "entropy-stopped tree"
     KIND: ClassVar[str] = "dynamic_tree"
     NEEDS: ClassVar[tuple[str, ...]] = ()
     KNOBS: ClassVar[tuple[Knob, ...]] = (

@@ -10,6 +10,7 @@ class NoShape:
     """The shape of autoregressive decoding."""
 
     NAME: ClassVar[str] = "none"
+    TITLE: ClassVar[str] = "no shape"
     KIND: ClassVar[str] = "none"
     NEEDS: ClassVar[tuple[str, ...]] = ()
     KNOBS: ClassVar[tuple[Knob, ...]] = ()

@@ -12,7 +12,7 @@ from app.state import Limits
 from engine.analysis.reading import draft_tokens
 from engine.errors import ConfigError, TraceError
 from engine.methods import CARDS as METHODS
-from engine.trace.events import RunEnded, RunStarted
+from engine.trace.events import Event, RunEnded, RunStarted
 from engine.trace.store import Trace, unpack
 from tests.app.fakes import sentence
 from tests.app.synthetic import CARDS, events
@@ -131,3 +131,13 @@ def test_an_answer_that_was_cut_short_is_not_judged():
     assert some(recorded.answered(head, end)).right
     assert recorded.answered(head, replace(end, reason="stopped")) is None
     assert recorded.answered(trace.head, end) is None
+
+
+def test_a_composed_method_in_an_old_file_has_the_card_of_its_parts() -> None:
+    run = Trace(events("plain", 3))
+    old: list[Event] = [replace(run.head, method="model+chain+exact", title="model+chain+exact"), *run.rounds]
+    (lane,) = recorded.lanes([Trace(old)], CARDS, None)
+    assert lane["card"]["title"] == "Draft model + chain + exact rule" and lane["card"]["knobs"]
+    other: list[Event] = [replace(run.head, method="model+chain+own", title="Of others"), *run.rounds]
+    (lane,) = recorded.lanes([Trace(other)], CARDS, None)
+    assert lane["card"]["title"] == "Of others" and not lane["card"]["knobs"]

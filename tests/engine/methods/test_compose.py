@@ -7,7 +7,10 @@ import pytest
 from engine.drafters import DRAFTERS
 from engine.errors import ConfigError
 from engine.methods import CARDS, get_card
-from engine.methods.compose import make_card, parts
+from engine.methods.compose import composed, make_card, parts
+from engine.parts import title_of
+from engine.rules import RULES
+from engine.shapes import SHAPES
 from tests.engine.zoo import Zoo
 
 WORDS: dict[str, Any] = {"name": "x", "title": "x", "paper": "x", "summary": "x."}
@@ -77,3 +80,28 @@ def test_drafters_say_truly_whether_they_have_distributions(zoo: Zoo) -> None:
         trace = lab.run(lab.compose(drafter=name, shape=shape, rule="exact"), [5, 9, 5, 9, 5, 9], max_new_tokens=12)
         nodes = [node for event in trace.rounds for node in event.nodes]
         assert nodes and all((node.h_draft is not None) == DRAFTERS[name].DISTRIBUTIONS for node in nodes)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("parallel+chain+exact", "Parallel drafter + chain + exact rule"),
+        ("model+confidence_chain+gap", "Draft model + confidence chain + top-beta and gap"),
+        ("eagle3+dynamic_tree+top_k", "EAGLE-3 + dynamic tree + Top-K"),
+        ("none+none+exact", "No draft + no shape + exact rule"),
+    ],
+)
+def test_a_composed_method_is_called_by_the_titles_of_its_parts(name: str, title: str) -> None:
+    card = composed(name)
+    assert card and (card.name, card.title) == (name, title)
+
+
+def test_a_part_without_a_title_is_called_by_its_own_name() -> None:
+    class First:
+        NAME, TITLE = "first", "the first"
+
+    class Second(First):
+        NAME = "second_choice"
+
+    assert (title_of(First), title_of(Second)) == ("the first", "second choice")
+    assert not any("_" in title_of(part) for known in (DRAFTERS, SHAPES, RULES) for part in known.values())
