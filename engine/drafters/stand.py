@@ -6,7 +6,6 @@ Sections 4.1 and 4.2 of the paper; docs/methods/stand.md. Register S2 to S10, S1
 
 from collections.abc import Sequence
 from functools import partial
-from math import log
 from typing import Any, ClassVar, cast
 
 import torch
@@ -206,17 +205,17 @@ class Pen:
         if found is None:
             return 0
         order, known = found
-        entries = known.distribution
-        chosen = self.draws(entries, len(kids))
+        entries, logs = known.distribution, known.logs
         above = 0.0 if parent < 0 else self.scores[parent]
-        for kid, i in zip(kids, chosen, strict=False):
+        last = path[1:] if len(path) == self.orders else path  # what a child's context keeps of its parent's
+        for kid, i in zip(kids, self.draws(known, len(kids)), strict=False):
             token, q = entries[i]
             placed[kid] = len(self.tokens)
             self.tokens.append(token)
             self.parents.append(parent)
             self.group.append(len(self.distributions))
-            self.scores.append(above + log(q))
-            self._paths.append((*path, token)[-self.orders :])
+            self.scores.append(above + logs[i])
+            self._paths.append((*last, token))
             if self.context.full:
                 place = self.history.place(known.place) if known.place >= 0 else {}
                 self.sources.append({"kind": "table", "order": order, "count": known.count, "q": q, **place})

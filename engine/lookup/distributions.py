@@ -5,6 +5,7 @@ Section 4.1 of the paper. Register: S2 to S4, S8, S14. Probabilities are stored 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import log
 
 from engine.lookup.bounded import Bounded
 
@@ -19,6 +20,7 @@ class MeanDistribution:
     count: int = 1
     place: int = -1
     _distribution: Entries | None = None
+    _logs: list[float] | None = None
 
     @property
     def distribution(self) -> Entries:
@@ -28,6 +30,13 @@ class MeanDistribution:
             self._distribution = [(token, p / total) for token, p in self.entries]
         return self._distribution
 
+    @property
+    def logs(self) -> list[float]:
+        """Log-probabilities of the distribution's entries; kept as it is."""
+        if self._logs is None:
+            self._logs = [log(p) for _, p in self.distribution]
+        return self._logs
+
     def add(self, distribution: Entries, most: int, place: int) -> None:
         """One more distribution joins the mean."""
         self.entries, self.count, self.place = (
@@ -35,7 +44,7 @@ class MeanDistribution:
             self.count + 1,
             place,
         )
-        self._distribution = None
+        self._distribution = self._logs = None
 
 
 def cut(entries: Entries, most: int) -> Entries:

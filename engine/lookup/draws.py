@@ -4,27 +4,27 @@ The order is part of the result: verification must visit the children as they we
 """
 
 from collections.abc import Callable, Sequence
-from math import log
+from operator import add
 
 import numpy as np
 
-from engine.lookup.distributions import Entries
+from engine.lookup.distributions import MeanDistribution
 from engine.lookup.noise import NoiseCache
 
-Draws = Callable[[Entries, int], list[int]]  # entries of a distribution and m -> indices of the chosen, in draw order
+Draws = Callable[[MeanDistribution, int], list[int]]  # and m -> indices of the chosen entries, in draw order
 
 
-def first(entries: Entries, m: int) -> list[int]:
+def first(mean: MeanDistribution, m: int) -> list[int]:
     """The m most probable (entries come largest first)."""
-    return list(range(min(m, len(entries))))
+    return list(range(min(m, len(mean.entries))))
 
 
-def sequential(entries: Entries, m: int, generator: np.random.Generator) -> list[int]:
+def sequential(mean: MeanDistribution, m: int, generator: np.random.Generator) -> list[int]:
     """Draw m times, one after another, each from what the ones before have left."""
-    left = list(range(len(entries)))
-    weights = [p for _, p in entries]
+    weights = [p for _, p in mean.distribution]
+    left = list(range(len(weights)))
     chosen: list[int] = []
-    for u in generator.random(min(m, len(entries))).tolist():
+    for u in generator.random(min(m, len(weights))).tolist():
         at = _inverse([weights[i] for i in left], u)
         chosen.append(left.pop(at))
     return chosen
@@ -40,8 +40,10 @@ def _inverse(weights: Sequence[float], u: float) -> int:
     return max((i for i, w in enumerate(weights) if w > 0), default=len(weights) - 1)
 
 
-def gumbel_top(entries: Entries, m: int, cache: NoiseCache, generator: np.random.Generator) -> list[int]:
+def gumbel_top(mean: MeanDistribution, m: int, cache: NoiseCache, generator: np.random.Generator) -> list[int]:
     """The m largest of log p + Gumbel noise, largest first: distributed as `sequential` (Kool et al. 2019)."""
-    noise = cache.take(len(entries), generator).tolist()
-    keys = [log(p) + g for (_, p), g in zip(entries, noise, strict=True)]
+    logs = mean.logs
+    keys = list(map(add, logs, cache.take(len(logs), generator).tolist()))
+    if m == 1 and keys:  # most nodes have one child
+        return [keys.index(max(keys))]
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=True)[:m]

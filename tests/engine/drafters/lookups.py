@@ -8,6 +8,7 @@ from typing import Any, cast
 from engine.config import Sampling
 from engine.draft import Draft
 from engine.drafters.stand import Pen, Stand
+from engine.lookup.distributions import MeanDistribution
 from engine.methods import get_card
 from engine.methods.compose import build
 from engine.model import Session
@@ -70,8 +71,9 @@ def stand_drafts(
         seen: list[Any] = []
         weight = 1.0
 
-        def draws(entries: list[tuple[int, float]], m: int) -> list[int]:
+        def draws(mean: MeanDistribution, m: int) -> list[int]:
             nonlocal weight
+            entries = mean.distribution
             step = 0 if shared else len(seen)
             if step >= len(plan):
                 seen[:] = [entries, min(m, len(entries))]

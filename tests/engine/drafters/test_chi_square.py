@@ -77,8 +77,8 @@ def test_noise_shared_by_all_nodes_is_caught(monkeypatch):
 
 
 def test_children_in_the_order_of_probability_are_caught(monkeypatch):
-    def by_probability(entries, m, cache, generator):
-        return sorted(gumbel_top(entries, m, cache, generator))
+    def by_probability(mean, m, cache, generator):
+        return sorted(gumbel_top(mean, m, cache, generator))
 
     monkeypatch.setattr("engine.drafters.stand.gumbel_top", by_probability)
     knobs = {"tree": "best_first", "tree_nodes": 12, "tree_depth": 3}

@@ -199,6 +199,7 @@ def test_noise_is_handed_out_once():
 
 
 ENTRIES = [(7, 0.5), (3, 0.3), (1, 0.15), (9, 0.05)]
+MEAN = MeanDistribution(ENTRIES)
 
 
 def exact_draws(m):
@@ -222,9 +223,9 @@ def chi_square(counts, distribution, n):
 def test_both_draws_have_the_distribution_without_replacement(kind, m):
     generator, cache, n = np.random.default_rng(1), NoiseCache(4096), 15_000
     draw = (
-        (lambda: sequential(ENTRIES, m, generator))
+        (lambda: sequential(MEAN, m, generator))
         if kind == "sequential"
-        else (lambda: gumbel_top(ENTRIES, m, cache, generator))
+        else (lambda: gumbel_top(MEAN, m, cache, generator))
     )
     counts = Counter(tuple(draw()) for _ in range(n))
     value, freedom = chi_square(counts, exact_draws(m), n)
@@ -236,9 +237,9 @@ def test_both_draws_have_the_distribution_without_replacement(kind, m):
 
 def test_fewer_entries_than_children():
     generator, cache = np.random.default_rng(0), NoiseCache(100)
-    assert sorted(sequential(ENTRIES[:2], 5, generator)) == [0, 1]
-    assert sorted(gumbel_top(ENTRIES[:2], 5, cache, generator)) == [0, 1]
-    assert first(ENTRIES, 2) == [0, 1] and first(ENTRIES[:1], 3) == [0]
+    two = MeanDistribution(ENTRIES[:2])
+    assert sorted(sequential(two, 5, generator)) == sorted(gumbel_top(two, 5, cache, generator)) == [0, 1]
+    assert first(MEAN, 2) == [0, 1] and first(MeanDistribution(ENTRIES[:1]), 3) == [0]
 
 
 def test_the_distribution_drawn_from_sums_to_one_and_follows_the_mean():

@@ -4,6 +4,7 @@ import json
 import time
 from dataclasses import replace
 from itertools import count
+from statistics import median
 
 import pytest
 
@@ -227,9 +228,13 @@ def test_texts_with_marks_and_other_separators(tmp_path):
 
 
 @pytest.mark.slow
-def test_lookups_take_a_millisecond_at_most(lab):
-    for cost in measure(lab, 10_000, 100):
-        assert cost.both < 1.0, cost
+def test_a_lookup_takes_less_than_the_plain_step_that_it_saves():
+    """On the shipped pair, as the recorded milliseconds are; how long both take is the machine's."""
+    pair = Lab.load("tiny", device="cpu")
+    plain = pair.run("ar", "Question: Ana has 4 pens and buys 9. How many has she?\nAnswer:", max_new_tokens=60)
+    step = median(event.verify_ms for event in plain.rounds)
+    for cost in measure(pair, 10_000, 100):
+        assert cost.both < step, (cost, step)
 
 
 def test_the_cost_of_a_lookup_is_that_of_its_own_thread(lab, monkeypatch):
