@@ -9,6 +9,14 @@ ROOT = Path(__file__).resolve().parents[2]
 PRESETS = ROOT / "presets"
 
 
+def there(path: Path) -> bool:
+    """Whether there is a file or folder of that name: none has one that is longer than the system allows."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 def locate(ref: str) -> str:
     """A folder of this repository as an absolute path; anything else (a hub id, a path) unchanged.
 
@@ -16,11 +24,11 @@ def locate(ref: str) -> str:
         AssetError: it names a folder under assets/ that is not there.
     """
     inside = ROOT / ref
-    if inside.exists():
+    if there(inside):
         return str(inside)
     if ref.startswith("assets/"):
-        beside = inside.parent if inside.parent.is_dir() else ROOT / "assets"
-        there = [path.relative_to(ROOT).as_posix() for path in beside.iterdir() if path.is_dir()]
-        near = "".join(f" Did you mean {name}?" for name in get_close_matches(ref, there, n=1))
+        beside = inside.parent if there(inside.parent) and inside.parent.is_dir() else ROOT / "assets"
+        known = [path.relative_to(ROOT).as_posix() for path in beside.iterdir() if path.is_dir()]
+        near = "".join(f" Did you mean {name}?" for name in get_close_matches(ref, known, n=1))
         raise AssetError(f"{ref} is missing.{near} What is shipped is made by `python -m engine.training`.")
     return ref

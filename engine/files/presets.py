@@ -10,7 +10,7 @@ from typing import Any, Literal
 from engine.config import Calibration, Sampling
 from engine.errors import AssetError, ConfigError, unknown
 from engine.files.documents import fits, read_object
-from engine.files.places import PRESETS, locate
+from engine.files.places import PRESETS, locate, there
 from engine.forecast import MIDDLES, Forecast
 
 Family = Literal["decoder-only", "encoder-decoder"]
@@ -87,7 +87,7 @@ def get_preset(name: str, folder: Path = PRESETS) -> Preset:
         ConfigError: with the nearest right name.
     """
     path = folder / f"{name}.toml"
-    if Path(str(name)).name != name or not path.is_file():
+    if Path(str(name)).name != name or not there(path) or not path.is_file():
         raise ConfigError(unknown("preset", name, (p.stem for p in folder.glob("*.toml"))))
     return read_preset(path)
 

@@ -121,7 +121,10 @@ def _fetched(ref: str, name: str) -> Path | None:
     """A file of a hub id that was fetched before."""
     from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415  (only for hub ids)
 
-    file = try_to_load_from_cache(ref, name) if ID.fullmatch(ref) else None
+    try:
+        file = try_to_load_from_cache(ref, name) if ID.fullmatch(ref) else None
+    except ValueError:  # looks like an id, and cannot be one
+        return None
     return Path(file) if isinstance(file, str) else None
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError, LabError, ModelMismatch, unknown
+from engine.files.places import there
 from engine.heads import files, hydra, medusa
 from engine.heads.dflash_load import load_dflash
 from engine.heads.eagle_load import load_eagle2, load_eagle3
@@ -87,7 +88,7 @@ def kind_of(role: str) -> str:
 def hub_files(role: str, path: str) -> tuple[str, ...] | None:
     """Names that an asset's weights have on the hub; None of one that is here, or that is never there."""
     kind, place = kind_of(role), Path(path)
-    if kind not in (*HEADS, "prm") or place.exists() or place.is_absolute() or path.count("/") != 1:
+    if kind not in (*HEADS, "prm") or there(place) or place.is_absolute() or path.count("/") != 1:
         return None
     return HEADS.get(kind, ())
 
@@ -99,7 +100,7 @@ def obstacle(role: str, path: str, target: Model) -> str:
     A hub id is taken to be there, and whether a judge fits is for the run that uses it (it can be forced).
     """
     kind, place = kind_of(role), Path(path)
-    if not place.exists():
+    if not there(place):
         return f"{path} is missing." if hub_files(role, path) is None else ""
     if place.is_dir() or kind != "strata":
         gone = [names for names in FILES[kind] if not any((place / name).is_file() for name in names)]

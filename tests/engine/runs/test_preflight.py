@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 
 from engine import progress
 from engine.cli import main
-from engine.errors import AssetError
+from engine.errors import AssetError, ConfigError
 from engine.lab import Lab
 from engine.methods import CARDS
 from engine.model import devices, hub
@@ -478,3 +478,20 @@ def test_a_head_that_is_named_and_another_draft_are_foreseen(folders: Mapping[st
 def test_nothing_is_foreseen_or_fetched_of_models_that_are_not_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looking, "outline", None)
     assert foreseen(target="nobody/has-this") == ()
+
+
+LONG = "a" * 400  # more than a name of a file may have
+
+
+@pytest.mark.parametrize("name", [LONG, f"a/{LONG}", f"assets/{LONG}", f"assets/{LONG}/x", f"/tmp/{LONG}"])
+def test_a_name_that_no_file_can_have_is_that_of_a_model_that_is_not_here(name: str) -> None:
+    for models in ((name, ""), ("assets/tiny/target", name)):
+        found = preflight(*models, device="cpu")
+        assert not found.fits and any(name[:20] in finding.words for finding in found.findings)
+    with pytest.raises(AssetError):
+        Lab.load(target=name, device="cpu")
+    assert "is missing" in {one.name: one for one in foreseen("tiny", eagle=f"/tmp/{LONG}")}["eagle3"].against
+    if not name.startswith("assets"):
+        assert foreseen(target=name) == ()
+    with pytest.raises(ConfigError, match="Unknown preset"):
+        Lab.load(LONG)
