@@ -12,6 +12,7 @@ from engine.served.light import light
 from engine.served.pooling import pooled
 from engine.served.reading import read_reports
 from engine.served.report import Report
+from engine.trace.store import MAX_BYTES
 
 
 def add_parser(subparsers: Any) -> None:
@@ -55,9 +56,10 @@ def handle(args: argparse.Namespace) -> int:
 
 def _read(path: Path) -> list[Report]:
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise TraceError(f"{path} cannot be read: {error.strerror}.") from None
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)  # a device may have no end
+    except (OSError, ValueError) as error:
+        raise TraceError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     return read_reports(data, path.name)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from engine.errors import TraceError
+from engine.errors import TraceError, shown
 
 Fields = Mapping[str, Any]
 LARGEST = 2**53
@@ -89,6 +89,5 @@ def fields(given: Any, *path: str) -> Fields:
 
 
 def short(value: Any) -> str:
-    """A value for a message."""
-    said = "null" if value is None else repr(value)
-    return said if len(said) <= 40 else said[:40] + "..."
+    """A value for a message; of a long one no more is written than is told."""
+    return "null" if value is None else shown(value)

@@ -14,6 +14,7 @@ from engine.analysis.intervals import as_json, clustered_share, mean_interval, w
 from engine.analysis.verdict import verdict
 from engine.cli import main
 from engine.errors import TraceError
+from engine.served import values
 from engine.served.light import light
 from engine.served.pooling import beside, own, pooled
 from engine.served.reading import is_report, read_reports
@@ -246,3 +247,20 @@ def test_a_report_that_begins_and_never_ends_is_read_once(text: str) -> None:
     with suppress(TraceError):
         read_reports(text.encode(), "log")
     assert time.perf_counter() - began < 0.5
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a device of Linux and macOS")
+def test_a_device_without_an_end_is_not_read_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "/dev/zero"]) == 2 and "larger than 20 MB" in capsys.readouterr().err
+
+
+def test_of_a_value_as_long_as_a_file_no_more_is_written_than_is_told() -> None:
+    class Noted:
+        asked = 0
+
+        def __repr__(self) -> str:
+            Noted.asked += 1
+            return "one"
+
+    assert len(values.short([Noted()] * 100_000)) < 200 and Noted.asked < 100
+    assert (values.short(None), values.short("x")) == ("null", "'x'")
