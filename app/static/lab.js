@@ -5,6 +5,7 @@ import { createApi } from "./api.js";
 import { createBus } from "./bus.js";
 import { embed, pageQuery } from "./embed.js";
 import { watchFlags } from "./flags.js";
+import { watchFrame } from "./framed.js";
 import { bindKeys } from "./keys.js";
 import { createLink } from "./link.js";
 import { createMined } from "./mined.js";
@@ -94,6 +95,7 @@ async function mount(element) {
   if (!answers) watchLoading(store, lab);
   watchCards(store);
   watchTitles(element);
+  watchFrame(element);
   watchWords(element, store, lab);
   try {
     await begin();
