@@ -14,6 +14,7 @@ import { visitor } from "./visitor.js";
 const SILENCE = 20_000; // milliseconds without a message after which the page asks
 const PATIENCE = 5_000; // milliseconds for an answer, which a server that is gone never gives
 const LOST = "The connection to the engine was lost; what arrived so far is kept.";
+const UNHEARD = "The server was not heard of for 20 seconds, and this run was given up. Press Run to try again.";
 
 /** The answer; or else `otherwise`, where there is none or it does not come in time.
  * @template T, E @param {Promise<T> | undefined} answer @param {E} otherwise @returns {Promise<T | E>} */
@@ -28,14 +29,15 @@ const soon = (answer, otherwise) =>
       });
   });
 
-/** The run that this page asked for last; `stage` is what the page shows, until it shows something else.
- * @param {string} id @param {boolean} step @param {unknown} stage */
-const asked = (id, step, stage) => ({
+/** The run that this page asked for last; `what` as text, and `stage` is what the page shows, until it shows something
+ * else. @param {string} id @param {boolean} step @param {unknown} stage @param {string} [what] */
+const asked = (id, step, stage, what = "") => ({
   id,
   step,
   stage,
+  what,
   have: 0,
-  heard: 0,
+  heard: Date.now(),
   started: false,
   begun: false,
   ended: id === "",
@@ -69,11 +71,14 @@ export function createBus(store, notify) {
       return !current.ended;
     },
     async start(config, { step = false } = {}) {
+      const what = JSON.stringify(config);
+      const { id: before, started } = current;
+      if (bus.busy && !started && current.what === what && current.step === step && !left()) return before;
       const mine = ++starts;
       await bus.stop();
       if (mine !== starts) return ""; // the later of two is the one that is wanted
       const id = freshId();
-      current = asked(id, step, store.runs);
+      current = asked(id, step, store.runs, what);
       const request = JSON.stringify({ ...config, id, visitor: visitor() });
       /** @param {Gate} open */
       const go = (open) => open.trigger("run", { request });
@@ -151,10 +156,18 @@ export function createBus(store, notify) {
     notify(LOST);
   }
 
+  /** Not even that it waits was said: on a slow link Gradio may close what would tell of a run with the one before. */
+  async function giveUp() {
+    const { id } = current;
+    await bus.stop();
+    if (current.id === id && !current.started && !left()) notify(UNHEARD);
+  }
+
   setInterval(() => {
-    if (!bus.busy || !current.started || Date.now() - current.heard <= SILENCE) return;
+    if (!bus.busy || !gate || Date.now() - current.heard <= SILENCE) return;
     current.heard = Date.now();
-    repair();
+    if (current.started) repair();
+    else giveUp();
   }, 5000);
 
   /**

@@ -4,7 +4,11 @@ import { createBus } from "../../app/static/bus.js";
 import { createStore } from "../../app/static/store.js";
 import { card, round, trace } from "./runs.js";
 
-globalThis.setInterval = () => 0; // the bus asks the server after silence; no test waits that long
+let listen; // what the bus does every five seconds
+globalThis.setInterval = (go) => {
+  listen = go;
+  return 0;
+};
 
 const EVENTS = trace(
   "chain",
@@ -240,6 +244,36 @@ test("a server that is gone ends the run on the page, and that is said", async (
     await stopping;
     assert.deepEqual([bus.busy, store.status.phase, said.length], [false, "done", 1]);
     assert.match(said[0], /connection to the engine was lost/);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("a run that is asked for twice before it is heard of is sent once", async () => {
+  attach();
+  const ids = await Promise.all([bus.start({ prompt: "x" }), bus.start({ prompt: "x" })]);
+  const later = await bus.start({ prompt: "x" });
+  const runs = sent.filter(([event]) => event === "run");
+  assert.equal(runs.length, 1);
+  assert.deepEqual(ids, ["", later]);
+  assert.equal(JSON.parse(runs[0][1].request).id, later);
+  await bus.start({ prompt: "y" });
+  assert.equal(sent.filter(([event]) => event === "run").length, 2);
+});
+
+test("a run that nothing is heard of is given up, and that is said", async () => {
+  mock.timers.enable({ apis: ["Date"] });
+  try {
+    attach();
+    await bus.start({ prompt: "x" });
+    mock.timers.tick(19_000);
+    listen();
+    assert.equal(bus.busy, true);
+    mock.timers.tick(2000);
+    listen();
+    await new Promise((done) => setImmediate(done));
+    assert.deepEqual([bus.busy, store.status.phase, said.length], [false, "empty", 1]);
+    assert.match(said[0], /not heard of for 20 seconds/);
   } finally {
     mock.timers.reset();
   }
