@@ -463,3 +463,16 @@ def test_an_opened_run_has_a_link_where_its_models_are_here(visit, tmp_path: Pat
     wait(page, "s.status.opened && s.lanes.length === 1")
     page.wait_for_function("!location.search.includes('trace=')")
     assert ("m=chain" in page.url and "prompt=" in page.url) is linked
+
+
+def test_a_page_that_is_slow_to_come_says_that_it_loads(visit):
+    page, held, through = visit(wait=False), [], []
+    page.route("**/lab-static/verdict.js", lambda route: route.continue_() if through else held.append(route))
+    page.reload(wait_until="commit")
+    said = "/loading/.test(getComputedStyle(document.querySelector('header.top') ?? document.body, '::before').content)"
+    page.wait_for_function(said)
+    through.append(True)
+    for route in held:
+        route.continue_()
+    page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+    assert not page.evaluate(said)
