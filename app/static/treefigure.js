@@ -3,6 +3,7 @@
 
 import { s } from "./dom.js";
 import { FONT, label, MONO, pieceOf, prob, SIGNS, sign } from "./draw.js";
+import { letters } from "./letters.js";
 import { layout } from "./treelayout.js";
 
 /**
@@ -92,13 +93,13 @@ export function buildTree(state, room, run, round, fixed) {
 function columnsOf(run, round, { places, stubs, levels }, room) {
   /** @type {number[]} */
   const columns = new Array(levels + 1).fill(NARROWEST);
-  columns[0] = 7.2 * rootOf(run, round, ROOT).length + 20;
+  columns[0] = 7.2 * letters(rootOf(run, round, ROOT)) + 20;
   const atLeast = (/** @type {number} */ depth, /** @type {number} */ wide) => {
     columns[depth] = Math.min(WIDEST, Math.max(columns[depth], Math.ceil(wide) + GUTTER));
   };
   for (const { index, depth, hidden } of places)
     if (index >= 0) atLeast(depth, labelOf(run, round.nodes[index], hidden, WIDEST).width);
-  for (const stub of stubs) atLeast(stub.x, 6 * stubWords(run, stub).length - 10);
+  for (const stub of stubs) atLeast(stub.x, 6 * letters(stubWords(run, stub)) - 10);
   const left = (room - columns.reduce((sum, width) => sum + width, 0)) / columns.length;
   return columns.map((width) => width + Math.max(0, Math.min(NARROWEST / 2, left)));
 }
@@ -116,8 +117,11 @@ function labelOf(run, node, hidden, column) {
   const number = node.q != null ? prob(node.q) : node.p != null && node.state !== "discarded" ? prob(node.p) : "";
   const more = hidden ? 5 + 7 * `+${hidden}`.length : 0;
   const room = column - GUTTER - 21 - number.length * 6.6 - more;
-  const name = pieceOf(run, node.token, Math.max(4, Math.floor(room / 7)));
-  return { name, number, width: 21 + name.length * 7 + number.length * 6.6 + more };
+  const most = Math.max(4, Math.floor(room / 7));
+  let limit = 4 * most; // characters: some stand on others
+  let name = pieceOf(run, node.token, limit);
+  while (letters(name) > most && limit > 2) name = pieceOf(run, node.token, --limit);
+  return { name, number, width: 21 + letters(name) * 7 + number.length * 6.6 + more };
 }
 
 /** What a stub says. @param {Run} run @param {Stub} stub */

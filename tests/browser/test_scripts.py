@@ -24,3 +24,34 @@ def test_a_number_stays_behind_the_token_that_it_is_of(visit: Any) -> None:
 def test_a_lane_begins_where_its_text_begins(visit: Any) -> None:
     first, stop = visit().evaluate(EDGES, [".flow", "<b>\u0645\u0631\u062d\u0628\u0627</b><i>.</i>"])
     assert stop[1] <= first[0] + 1, "a full stop ends the sentence"
+
+
+def test_the_words_of_a_node_stay_inside_its_ring(visit: Any) -> None:
+    page = visit()
+    page.evaluate("""() => {
+      const { store } = draftscope, made = ["\\u673a\\u5668\\u5b66\\u4e60", "\\u0e19\\u0e49\\u0e33", "\\uc548\\ub155"];
+      for (const run of store.runs.values())
+        [...run.pieces.keys()].forEach((id, at) => run.pieces.set(id, made[at % made.length]));
+      store.setCursor({ run: "bush", round: 1 });
+    }""")
+    page.keyboard.press("3")
+    page.locator("[data-tree=bush] [data-node='0'] .v-ring").wait_for()
+    over = page.evaluate("""() => [...document.querySelectorAll("[data-tree] [data-node]:has(.v-ring)")].map((node) => {
+      const right = (selector) => node.querySelector(selector).getBoundingClientRect().right;
+      return right("text") - right(".v-ring");
+    })""")
+    assert over and max(over) < 0, over
+
+
+def test_a_word_whose_letters_carry_marks_is_not_cut_for_them(visit: Any) -> None:
+    page = visit()
+    page.evaluate("""() => {
+      const { store } = draftscope;
+      for (const run of store.runs.values())
+        for (const id of run.pieces.keys()) run.pieces.set(id, "\\u05e9\\u05c1\\u05b8\\u05dc\\u05d5\\u05b9\\u05dd");
+      store.setCursor({ run: "bush", round: 1 });
+    }""")
+    page.keyboard.press("3")
+    node = page.locator("[data-tree=bush] [data-node='0'] text")
+    node.wait_for()
+    assert "\u2026" not in str(node.text_content())
