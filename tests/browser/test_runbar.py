@@ -288,3 +288,17 @@ def test_of_a_run_its_start_and_its_end_are_read_out_once(visit):
     assert said[0] == "Running"
     assert sum("tokens a target call" in words for words in said) == 1, said
     assert len(said) == len(set(said)) <= 5, said
+
+
+def test_letters_that_a_browser_makes_larger_keep_their_lines(visit):
+    """As those of a least size of letters, or of a zoom of the text alone."""
+    page = visit()
+    page.add_style_tag(content=".lab :is(.runline, .lane > header) * { font-size: 22px !important; }")
+    low = """() => [...document.querySelectorAll(".runline .summary > *, .lane-knobs, .lane-marks, .figures dt, .spread")]
+      .filter((one) => one.offsetHeight && Number.parseFloat(getComputedStyle(one).lineHeight) < 25)
+      .map((one) => one.className || one.tagName)"""
+    assert page.evaluate(low) == []
+    outside = """() => [...document.querySelectorAll(".lane")].flatMap((lane) => [...lane.querySelectorAll(".figures dt")]
+      .filter((one) => one.getBoundingClientRect().right > lane.getBoundingClientRect().right)
+      .map((one) => one.textContent))"""
+    assert page.evaluate(outside) == []
