@@ -476,3 +476,12 @@ def test_a_page_that_is_slow_to_come_says_that_it_loads(visit):
         route.continue_()
     page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
     assert not page.evaluate(said)
+
+
+def test_bars_of_what_scrolls_are_dark_on_a_dark_page(visit):
+    colours = (
+        "[...document.querySelectorAll('.score .scroller, .flow')].map((one) => getComputedStyle(one).scrollbarColor)"
+    )
+    dark = visit("?__theme=dark").evaluate(colours)
+    assert dark and "auto" not in dark
+    assert "auto" in visit("?__theme=light").evaluate(colours)
