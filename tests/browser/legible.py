@@ -49,6 +49,7 @@ FAULTS = """() => {
   for (let node = walk.nextNode(); node; node = walk.nextNode()) {
     const home = node.parentElement;
     if (!node.data.trim() || home.closest("title, option, select, script, style, math, .skip")) continue;
+    if (getComputedStyle(home).clipPath === "inset(50%)") continue; // for those who listen alone
     if (!home.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true })) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
