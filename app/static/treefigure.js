@@ -118,7 +118,7 @@ function labelOf(run, node, hidden, column) {
   const more = hidden ? 5 + 7 * `+${hidden}`.length : 0;
   const room = column - GUTTER - 21 - number.length * 6.6 - more;
   const most = Math.max(4, Math.floor(room / 7));
-  let limit = 4 * most; // characters: some stand on others
+  let limit = 4 * most; // characters: some are marks on others
   let name = pieceOf(run, node.token, limit);
   while (letters(name) > most && limit > 2) name = pieceOf(run, node.token, --limit);
   return { name, number, width: 21 + letters(name) * 7 + number.length * 6.6 + more };
