@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.heads.block import Spec, rope
+from engine.model.devices import aligned
 from engine.model.products import Product
 from engine.model.single import TABLE, Block, Row, Turn, small
 from engine.model.weights import interleave, transposed
@@ -237,6 +238,7 @@ def look(queries_THC: Tensor, kv_SKC: Tensor, mask: Tensor | None = None, *, cau
     keys, values = slots.unbind(0)
     queries = queries_THC.transpose(0, 1).unsqueeze(0)
     grouped = 1 < K < H
+    mask = None if mask is None else aligned(mask)
     out = F.scaled_dot_product_attention(queries, keys, values, mask, is_causal=causal, enable_gqa=grouped)
     return out.transpose(1, 2).reshape(T, H * C)
 
@@ -247,7 +249,8 @@ class Turns:
 
     def __init__(self, spec: Spec, slots: int, like: Tensor) -> None:
         self.spec, self._like = spec, like.new_empty(0)
-        self._complex = like.dtype in FOLDING and like.device.type not in NARROW
+        kind = like.device.type
+        self._complex = (like.dtype in FOLDING or kind == "cuda") and kind not in NARROW
         whole = -(-slots // STEP) * STEP  # so that runs of about one length share a table
         self._known = min(slots, spec.context) if spec.dynamic > 1 else whole
         self._table = first_rotations(spec, self._known, self._like.dtype, self._like.device, self._complex)
@@ -264,8 +267,11 @@ class Turns:
         else:
             turns = tuple(table[where] for table in self._table)
         pairs = x_THC.view(*x_THC.shape[:-1], x_THC.shape[-1] // 2, 2)
-        if self._complex:
+        if self._complex and pairs.element_size() > 2:
             torch.view_as_complex(pairs).mul_(turns[0])
+            return
+        if self._complex:
+            pairs.copy_(torch.view_as_real(torch.view_as_complex(pairs.float()) * turns[0]))
             return
         (a, b), (cos, sin) = pairs.unbind(-1), turns
         pairs.copy_(torch.stack((a * cos - b * sin, b * cos + a * sin), -1))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from engine.errors import ConfigError, shown, unknown
 
@@ -144,3 +145,11 @@ def synchronise(devices: Iterable[torch.device]) -> None:
             torch.mps.synchronize()
         elif device.type != "cpu":
             getattr(torch, device.type).synchronize(device)
+
+
+def aligned(mask: Tensor) -> Tensor:
+    """A mask that fused attention can read on a GPU: a slice of a kept one may begin or go on where its kernels cannot
+    load ("misaligned address", H200, torch 2.11, bf16). On a CPU as it is."""
+    if mask.device.type == "cpu" or (mask.storage_offset() == 0 and mask.is_contiguous()):
+        return mask
+    return mask.clone(memory_format=torch.contiguous_format)

@@ -4,7 +4,7 @@ A captured pass touches the same memory each time: one cache for as long as a se
 to a few sizes, and whatever changes from pass to pass (ids, positions, the first slot, who sees whom) in buffers that
 are filled before a replay. A layer with a window reads as many slots as the window and the rows need, from a first
 slot that is computed within the pass. What does the capturing is a `Capturer`: CUDA graphs on a GPU, and in the tests a
-recorder that stands in for them. What fits no size, or leaves layers out, runs as before.
+recorder that stands in for them. What fits no size runs as before.
 
 Dimension key as in decoder.py; R rows of a size.
 """
@@ -21,10 +21,11 @@ from torch import Tensor
 from engine.model.decoder import New, Rows
 from engine.model.experts import Experts
 from engine.model.layers import Sight
-from engine.model.lean import LeanCache, LeanDecoder
+from engine.model.lean import LeanCache, LeanDecoder, Turns
 
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)  # sizes of a pass
 SLOTS = tuple(256 << i for i in range(12))  # sizes of the cache that a pass looks at
+UNIT = 16  # slots that a pass looks at are a multiple of it; masks of other widths are copied anew in each layer
 SPARE = 2  # caches of ended sequences that are kept, with their captured passes
 SWITCH = ("auto", "on", "off")
 Work = Callable[[], tuple[Tensor, ...]]
@@ -78,6 +79,17 @@ class Again:
         return replay, results
 
 
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a captured pass was made for: rows, slots that it looks at, layers whose inputs it keeps, layers that it
+    leaves out."""
+
+    rows: int
+    slots: int
+    taps: tuple[int, ...]
+    skip: frozenset[int]
+
+
 @dataclass(eq=False)
 class Captured:
     """A pass of one size over one cache: the buffers that it reads, and what repeats it."""
@@ -96,7 +108,7 @@ class StaticCache(LeanCache):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.passes: dict[tuple[int, int, tuple[int, ...]], Captured] = {}
+        self.passes: dict[Size, Captured] = {}
 
 
 class Lease:
@@ -144,13 +156,13 @@ class GraphedDecoder:
     def run(self, lease: Lease, new: New, taps: Sequence[int], want: int) -> Rows:
         T = len(new.ids)
         place = bisect_left(ROWS, T)
-        if self.why_not or new.skip or place == len(ROWS):
+        if self.why_not or place == len(ROWS):
             return self.lean.run(lease.cache, new, taps, want)
         rows, end = ROWS[place], new.start + T
         most = lease.kv[0].shape[1] - ROWS[-1]
         slots = min((s for s in SLOTS if s >= end), default=most)
         try:
-            held = self._pass(lease.cache, rows, min(slots, most) + rows, tuple(taps), new)
+            held = self._pass(lease.cache, Size(rows, min(slots, most) + max(rows, UNIT), tuple(taps), new.skip), new)
         except RuntimeError as error:  # whatever a driver or library says while it is captured
             if isinstance(error, torch.OutOfMemoryError):
                 raise
@@ -159,45 +171,46 @@ class GraphedDecoder:
         logits, last, *kept = held.results
         return Rows(logits[T - want : T].clone(), last[:T].clone(), kept[0][:T].clone() if kept else None)
 
-    def _pass(self, cache: StaticCache, rows: int, slots: int, taps: tuple[int, ...], new: New) -> Captured:
+    def _pass(self, cache: StaticCache, size: "Size", new: New) -> Captured:
         """The pass of this size over the cache, done for these rows."""
-        key = (rows, slots, taps)
-        held = cache.passes.get(key)
+        held = cache.passes.get(size)
         if held is None:
-            like = new.ids
+            like, rows = new.ids, size.rows
             held = Captured(
                 like.new_zeros(rows), like.new_zeros(rows), like.new_zeros(1), like.new_zeros(rows, rows).bool()
             )
         _fill(held, new)
         if held.replay is None:
             held.tables = self.lean.tables
-            held.replay, held.results = self.capturer.capture(lambda: self._static(held, cache, slots, taps))
-            cache.passes[key] = held
+            held.replay, held.results = self.capturer.capture(lambda: self._static(held, cache, size))
+            cache.passes[size] = held
             self.captured += 1
         else:
             held.replay()
             self.replayed += 1
         return held
 
-    def _static(self, held: Captured, cache: StaticCache, slots: int, taps: tuple[int, ...]) -> tuple[Tensor, ...]:
+    def _static(self, held: Captured, cache: StaticCache, size: "Size") -> tuple[Tensor, ...]:
         """`LeanDecoder.run` with all sizes fixed: every row is computed, and looks at all slots through a mask. What
         padding rows write lies behind what is read, and is written over by the next pass."""
         lean = self.lean
         R, H, K, C = len(held.ids), lean.heads, lean.kv, lean.channels
         index = held.start + torch.arange(R, device=held.ids.device)
-        views = [self._view(held, slots, sight) for sight in lean.sights]
-        x = lean.embed(held.ids)
+        views = [self._view(held, size.slots, sight) for sight in lean.sights]
+        x, turns = lean.embed(held.ids), Turns()
         kept: list[Tensor] = []
         for i, (w, kv) in enumerate(zip(lean.layers, cache.layers, strict=True)):
-            if i in taps:
+            if i in size.skip:
+                continue
+            if i in size.taps:
                 kept.append(x)
             qkv = w.qkv(lean.normed(x, w.norm_in), w.qkv_bias).view(R, H + 2 * K, C)
-            lean.turned(qkv, w, held.pos)
+            lean.turned(qkv, w, held.pos, turns)
             kv.index_copy_(0, index, qkv[:, H:])
             near, mask = views[lean.sight_of[i]]
-            seen = kv[:slots] if near is None else kv.index_select(0, near)
+            seen = kv[: size.slots] if near is None else kv.index_select(0, near)
             x = lean.close(x, lean.attend(qkv[:, :H], seen, mask, False, w.sinks), w)
-        if len(lean.layers) in taps:
+        if len(lean.layers) in size.taps:
             kept.append(x)
         last = lean.final(x)
         return (lean.head(last), last, *([torch.cat(kept, -1)] if kept else []))
@@ -208,7 +221,8 @@ class GraphedDecoder:
         lean, R = self.lean, len(held.ids)
         slot, near = torch.arange(slots, device=held.ids.device), None
         if sight.window and sight.window + R < slots:
-            near = slot = slot[: sight.window + R - 1] + (held.start - sight.window + 1).clamp(min=0)
+            count = -(-(sight.window + R - 1) // UNIT) * UNIT  # those behind the last row are hidden
+            near = slot = slot[:count] + (held.start - sight.window + 1).clamp(min=0)
         column = slot - held.start  # of the block; committed slots are below 0
         own = column.clamp(0, R - 1)
         see = (held.block[:, own] & (column < R)) | (column < 0)

@@ -19,6 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.model.decoder import New, Rows
+from engine.model.devices import aligned
 from engine.model.experts import Experts
 from engine.model.layers import EVERYTHING, Sight, ropes_by_layer, sights_by_layer
 from engine.model.network import context_of, plain
@@ -34,6 +35,9 @@ GATES: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
     "gelu_pytorch_tanh": partial(F.gelu, approximate="tanh"),
 }
+
+
+Turns = dict[tuple[torch.device, str], tuple[Tensor, ...]]  # rotations of a pass's rows, by device and rope
 
 
 class LeanCache:
@@ -83,8 +87,9 @@ class LeanDecoder:
         self.embedding = body.embed_tokens.weight.data
         stretch = getattr(body.embed_tokens, "embed_scale", None)  # of embeddings, rounded to their type
         self.stretch = 1.0 if stretch is None else stretch.to(self.embedding.dtype).item()
-        self.wide = self.embedding.dtype in (torch.float32, torch.float64) and self.embedding.device.type not in NARROW
-        self.folded = self.wide and self.embedding.device.type == "cpu"  # norm weights live in the next product
+        kind, full = self.embedding.device.type, self.embedding.dtype in (torch.float32, torch.float64)
+        self.wide = (full or kind == "cuda") and kind not in NARROW  # rotations are complex numbers
+        self.folded = full and kind == "cpu"  # norm weights live in the next product
         self._eps = torch.full((1, 1), self.eps * self.width, dtype=self.embedding.dtype, device=self.embedding.device)
         self.norm = factors(body.norm, family) * (self.width**0.5 if self.folded else 1)
         self.lm_head, self.lm_bias = Product(transposed(hf.lm_head.weight.data)), hf.lm_head.bias
@@ -118,7 +123,7 @@ class LeanDecoder:
         return LeanCache(self.homes, capacity, self.kv, self.channels, self.embedding)
 
     def rope(self, capacity: int) -> None:
-        """Rotations of all positions on each device of layers, for each rope: complex [S, 1, C/2] when wide, else
+        """Rotations of all positions on each device of layers, for each rope: complex [S, 1, C/2] when wide, and
         cosines and sines of that shape."""
         if all(len(turn) >= capacity for turn, _, _ in self._turns.values()):
             return
@@ -150,11 +155,12 @@ class LeanDecoder:
     def run(self, cache: LeanCache, new: New, taps: Sequence[int], want: int) -> Rows:
         T, H, K, C = len(new.ids), self.heads, self.kv, self.channels
         if T == 1 and new.proposes and self.single and new.block is None and not (taps or new.skip):
-            turns = self._turns[self.home, ""][0].numpy()
-            return self.single.run(int(new.ids), new.start, cache.arrays, turns[new.start])
+            table = self._turns[self.home, ""][0].numpy()
+            return self.single.run(int(new.ids), new.start, cache.arrays, table[new.start])
         end = new.start + T
         where = slice(new.start, end) if new.block is None else new.pos
         views = [self.view(T, new, sight) for sight in self.sights]
+        turns: Turns = {}
         x = self.embed(new.ids)
         kept: list[Tensor] = []
         for i, (w, slots) in enumerate(zip(self.layers, cache.layers, strict=True)):
@@ -167,7 +173,7 @@ class LeanDecoder:
             if i in taps:
                 kept.append(x)
             qkv = w.qkv(self.normed(x, w.norm_in), w.qkv_bias).view(T, H + 2 * K, C)
-            self.turned(qkv, w, where)
+            self.turned(qkv, w, where, turns)
             slots[new.start : end] = qkv[:, H:]
             low, mask = views[self.sight_of[i]]
             attended = self.attend(qkv[:, :H], slots[low:end], mask, T > 1 and mask is None, w.sinks)
@@ -221,20 +227,25 @@ class LeanDecoder:
         n = torch.linalg.vector_norm(x_TD, 2, -1, True)
         return x_TD * torch.addcmul(self._eps, n, n).rsqrt_()
 
-    def turned(self, qkv: Tensor, w: Layer, where: "slice | Tensor | None") -> None:
-        """Norm (Qwen3, Gemma 3) and rotate queries and keys in place; pairs of channels lie side by side."""
+    def turned(self, qkv: Tensor, w: Layer, where: "slice | Tensor | None", turns: "Turns") -> None:
+        """Norm (Qwen3, Gemma 3) and rotate queries and keys in place; pairs of channels lie side by side. `turns` keeps
+        the rotations of a pass's rows from layer to layer."""
         H, K, C = self.heads, self.kv, self.channels
         if w.q_norm is not None and w.k_norm is not None:
             qkv[:, :H] = _rms(qkv[:, :H], w.q_norm, self.eps)
             qkv[:, H : H + K] = _rms(qkv[:, H : H + K], w.k_norm, self.eps)
         pairs = qkv[:, : H + K].view(qkv.shape[0], H + K, C // 2, 2)
-        turn, cos, sin = self._turns[qkv.device, w.rope]
-        if self.wide:
-            torch.view_as_complex(pairs).mul_(turn[where])
-            return
-        a, b = pairs.unbind(-1)
-        cos, sin = cos[where], sin[where]
-        pairs.copy_(torch.stack((a * cos - b * sin, b * cos + a * sin), -1))
+        turn = turns.get((qkv.device, w.rope))
+        if turn is None:
+            tables = self._turns[qkv.device, w.rope]
+            turn = turns[qkv.device, w.rope] = tuple(x[where] for x in (tables[:1] if self.wide else tables[1:]))
+        if not self.wide:
+            (a, b), (cos, sin) = pairs.unbind(-1), turn
+            pairs.copy_(torch.stack((a * cos - b * sin, b * cos + a * sin), -1))
+        elif pairs.element_size() > 2:
+            torch.view_as_complex(pairs).mul_(turn[0])
+        else:  # three kernels on a GPU where the above has eight
+            pairs.copy_(torch.view_as_real(torch.view_as_complex(pairs.float()) * turn[0]))
 
     def attend(
         self, q_THC: Tensor, kv: Tensor, mask: Tensor | None, causal: bool, sinks: Tensor | None = None
@@ -312,7 +323,7 @@ class LeanDecoder:
             mask = self.embedding.new_zeros(T, 2 * start + T)
             mask[:, -T:].fill_(-torch.inf).triu_(1)
             kept = self._chains[T] = self.by_query(mask)
-        return kept[:, kept.shape[1] - T - start :]
+        return aligned(kept[:, kept.shape[1] - T - start :])
 
 
 def _rms(x: Tensor, weight: Tensor, eps: float) -> Tensor:

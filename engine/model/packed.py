@@ -10,7 +10,7 @@ from torch import Tensor
 
 from engine.model.decoder import Rows
 from engine.model.layers import Sight
-from engine.model.lean import LeanCache, LeanDecoder
+from engine.model.lean import LeanCache, LeanDecoder, Turns
 from engine.model.slabs import Layout, Padded, Part, Slab, hidden
 
 
@@ -60,7 +60,7 @@ class _Pass:
 
     def run(self, taps: Sequence[int]) -> list[Rows]:
         lean, (H, K, C) = self.lean, (self.lean.heads, self.lean.kv, self.lean.channels)
-        x = lean.embed(self.rows.ids)
+        x, turns = lean.embed(self.rows.ids), Turns()
         kept, skip = list[Tensor](), self.rows.parts[0].new.skip
         for i, w in enumerate(lean.layers):
             if i in skip:
@@ -68,7 +68,7 @@ class _Pass:
             if i in taps:
                 kept.append(x)
             qkv = w.qkv(lean.normed(x, w.norm_in), w.qkv_bias).view(len(x), H + 2 * K, C)
-            lean.turned(qkv, w, self.rows.pos)
+            lean.turned(qkv, w, self.rows.pos, turns)
             self.slab.flat[i].index_copy_(0, self.rows.into, qkv[:, H:])
             x = lean.close(x, self._attend(i, qkv[:, :H]), w)
         if len(lean.layers) in taps:

@@ -97,6 +97,8 @@ class Pretend(TorchFunctionMode):
             label(args[0], device_of(args[1]))
             return None
         at = self._common(func, name, mine)
+        if at != CPU and name == "scaled_dot_product_attention":
+            check_mask(kwargs.get("attn_mask", args[3] if len(args) > 3 else None))
         if at != CPU and (name in READS or (name == "__getitem__" and masked(args[1]))):
             self._read()
         out = func(*args, **kwargs)
@@ -147,6 +149,23 @@ def check_width(out: Any, at: torch.device) -> None:
     """
     if at.type in NARROW and any(one.dtype == torch.float64 or one.is_complex() for one in tensors(out)):
         raise TypeError(f"{at.type} has no float64 and no complex numbers, at {caller()}")
+
+
+def check_mask(mask: Tensor | None) -> None:
+    """Refuse a mask that fused kernels would read where they cannot: they load 16 bytes at once, and torch copies masks
+    to where they may only if their width is no multiple of 16.
+
+    Raises:
+        RuntimeError: "misaligned address", which on a GPU ends the process's work there for good.
+    """
+    if mask is None or mask.shape[-1] % 16:
+        return
+    starts = [
+        mask.storage_offset(),
+        *(n for n, size in zip(mask.stride()[:-1], mask.shape[:-1], strict=True) if size > 1),
+    ]
+    if any(n * mask.element_size() % 16 for n in starts):
+        raise RuntimeError(f"misaligned address: a mask of strides {mask.stride()}, at {caller()}")
 
 
 def full(device: torch.device) -> torch.device:

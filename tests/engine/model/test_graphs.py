@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_flatten
 from engine.draft import Draft, chain
 from engine.lab import Lab
 from engine.model import Model, Session, load_model
-from engine.model.graphs import ROWS, CudaCapturer, GraphedDecoder, Work, graphed
+from engine.model.graphs import ROWS, UNIT, CudaCapturer, GraphedDecoder, Work, graphed
 from engine.model.layers import EVERYTHING
 from engine.model.lean import LeanDecoder
 from tests.engine.model import tiny
@@ -125,6 +125,36 @@ def test_replays_are_the_same_work_and_give_the_same_logits(zoo: Zoo, family: st
     assert recorder.replays == graphs.replayed > 5 and made <= len(ROWS) and not graphs.why_not
     check_rounds(model, graphs, lean)  # the next sequence takes the cache of the one before, and its passes
     assert graphs.captured == made
+
+
+@torch.inference_mode()
+def test_passes_that_leave_layers_out_are_captured_too(zoo: Zoo) -> None:
+    """Each choice of layers by itself, between passes through all of them, step by step and after a rejection."""
+    model = zoo.model("llama")
+    lean, graphs, recorder = decoders(model)
+    one, other = (Session(d, model.vocab, model.device, 300) for d in (graphs, lean))
+    text = list(PROMPT)
+    for i, skip in enumerate((frozenset({1}), frozenset({0}), frozenset({1}), frozenset({0}))):
+        assert near(one.skim(text, skip), other.skim(text, skip)) < 2e-5
+        assert near(one.skim([*text, 9], skip), other.skim([*text, 9], skip)) < 2e-5
+        assert near(one.forward(text, chain([9, 4])).logits, other.forward(text, chain([9, 4])).logits) < 2e-5
+        text += [9, 40 + i]
+    whole, part = (other.skim(text, skip) for skip in (frozenset(), frozenset({1})))
+    assert near(whole, part) > 1e-3  # it does make a difference
+    assert recorder.replays == graphs.replayed > 4 and not graphs.why_not
+
+
+@torch.inference_mode()
+def test_masks_of_captured_passes_are_as_wide_as_fused_attention_wants_them(zoo: Zoo) -> None:
+    """Others are copied anew in each layer."""
+    model = zoo.model("llama")
+    _, graphs, _ = decoders(model)
+    session = Session(graphs, model.vocab, model.device, 300)
+    for draft in (Draft(), chain([3]), chain(range(40, 52))):
+        session.forward(PROMPT, draft)
+    held = [cache for _, cache in graphs._spare] or [session._cache.cache]  # type: ignore[attr-defined]
+    sizes = [size for cache in held for size in cache.passes]
+    assert len(sizes) > 1 and all(size.slots % UNIT == 0 and size.slots >= size.rows for size in sizes)
 
 
 @pytest.mark.parametrize(
