@@ -18,6 +18,7 @@ import torch
 
 from engine.config import AUTO, Card, KnobValue, RunConfig
 from engine.costs import Costs, Curve
+from engine.costs.chains import ChainChoice
 from engine.costs.curve import rising
 from engine.costs.pace import MOST_NODES
 from engine.costs.trees import TreeChoice
@@ -39,7 +40,7 @@ LONG = 0.1  # seconds of such a pass
 SHORT, DEEP, WIDE = 1, 7, 8  # levels of measured drafts, and nodes that go on in each level of a wide one
 NODES = 7  # of a measured tree that are verified
 AS_CHOSEN: dict[str, dict[str, KnobValue]] = {
-    "chain": {},
+    "chain": {"gamma": AUTO},
     "dynamic_tree": {"depth": AUTO, "total_token": AUTO, "tree_top_k": 10},
 }
 
@@ -153,6 +154,30 @@ class _Passes:
         return Curve(rising([(n, _low(times[1:])) for n, times in self._spent.items()]))
 
 
+class _PlantedChain(ChainChoice):
+    """A length that is the same every round, of a chain that is asked for token by token as one that is chosen: a
+    device that is not asked works ahead, and its drafts cost less."""
+
+    def __init__(self, levels: int) -> None:
+        self.levels = levels
+        super().__init__(NOTHING)
+
+    def limit(self, *, stepwise: bool = False) -> int:
+        super().limit(stepwise=stepwise)
+        return self.levels
+
+    def more(self, drafted: int, share: float) -> bool:
+        super().more(drafted, share)
+        return drafted < self.levels
+
+    def ends(self, drafted: int) -> bool:
+        super().ends(drafted)
+        return False
+
+    def observe(self, drafted: int, accepted: int, steps: int | None = None, further: bool | None = None) -> None:
+        """Nothing is learnt."""
+
+
 class _Planted(TreeChoice):
     """A choice that is the same every round, so that what is timed is the very code that chooses: so many levels in
     which so many nodes go on (0: a spine alone)."""
@@ -184,9 +209,8 @@ class _Drafts:
 
     def __init__(self, pair: Pair, card: Card, config: RunConfig, kind: str, levels: int, rows: int) -> None:
         self.pair, self.card, self.levels, self.rows = pair, card, levels, rows
-        self.planted = kind != "chain"
+        self.kind = kind
         own: dict[str, KnobValue] = {**config.knobs, **AS_CHOSEN[kind], **always_asking(DRAFTERS[card.drafter])}
-        own |= {} if self.planted else {"gamma": levels}
         self.config = replace(config, knobs=own, record="light", stop=(), max_new_tokens=max(config.max_new_tokens, 32))
         self._rounds: list[Round] = []
         self._fresh()
@@ -197,8 +221,8 @@ class _Drafts:
         endless.stop_ids = frozenset()
         kit.target, kit.streams, kit.costs = replace(kit.target, tokenizer=endless), Streams(0), NOTHING
         method = build(self.card, kit, self.config.knobs)
-        if self.planted:
-            method.shape.choice = _Planted(self.levels, self.rows)
+        chain = self.kind == "chain"
+        method.shape.choice = _PlantedChain(self.levels) if chain else _Planted(self.levels, self.rows)
         session = self.pair.target.session(kit.capacity, method.drafter.taps)
         session.vocab = self.pair.vocab
         self._run = Decoding(method, session, endless, self.config, kit.streams).run()
