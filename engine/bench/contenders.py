@@ -47,11 +47,11 @@ def _lap(trace: Trace, seconds: float) -> Lap:
     return Lap(len(ids), seconds, calls(trace.rounds), sum(r.fed for r in trace.rounds), (ids,))
 
 
-def theirs(lab: Lab, folder: str, new_tokens: int, assistant: str | None = None, **options: Any) -> Contender:
-    """`generate` of transformers: greedy, cache on, same dtype and device; with `assistant`, assisted generation."""
-    model = _load(lab, folder)
+def theirs(lab: Lab, model: Any, new_tokens: int, assistant: Any = None, **options: Any) -> Contender:
+    """`generate` of transformers' own `model` (see `loaded`): greedy, cache on; with `assistant`, assisted
+    generation."""
     if assistant is not None:
-        helper = options["assistant_model"] = _load(lab, assistant)
+        helper = options["assistant_model"] = assistant
         helper.generation_config.num_assistant_tokens = options.pop("num_assistant_tokens", 5)
         helper.generation_config.num_assistant_tokens_schedule = "constant"
         helper.generation_config.assistant_confidence_threshold = 0.0
@@ -77,14 +77,17 @@ def theirs(lab: Lab, folder: str, new_tokens: int, assistant: str | None = None,
     return run
 
 
-def _load(lab: Lab, folder: str) -> Any:
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=DTYPES[lab.target.dtype], use_safetensors=True)
-    return model.eval().to(lab.target.device)
+def loaded(lab: Lab, folder: str) -> Any:
+    """A model as transformers loads it, with the lab's dtype and device."""
+    where = {"device_map": {"": lab.target.device}, "dtype": DTYPES[lab.target.dtype]}
+    return AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, **where).eval()
 
 
-def bandwidth(device: torch.device, megabytes: int = 256, repetitions: int = 7) -> float:
-    """Bytes per second that a plain read of memory reaches here: the best of a few sums over a large tensor."""
-    x = torch.ones(megabytes * (1 << 20) // 4, device=device)
+def bandwidth(device: torch.device, megabytes: int = 0, repetitions: int = 7) -> float:
+    """Bytes per second that a plain read of memory reaches here: the best of a few sums over a large tensor. Of a GPU
+    it is so large that caches and launches hardly count."""
+    on_cpu = device.type == "cpu"
+    x = torch.ones((megabytes or (256 if on_cpu else 2048)) * (1 << 20) // 4, device=device)
     best = 0.0
     for _ in range(repetitions):
         began = perf_counter()

@@ -22,6 +22,7 @@ from engine.heads.dflash import wanted as dflash_names
 from engine.heads.eagle import EagleHead, EagleSpec, wanted
 from engine.heads.graphs import Levels
 from engine.heads.treemask import TreeMask
+from engine.lab import Lab
 from engine.model import Model, Session
 from engine.model.decoder import Decoder
 from engine.model.devices import DTYPES, KINDS, accelerators, described, placement, synchronise
@@ -75,15 +76,16 @@ class Report:
         return "\n".join(lines) + "\n"
 
 
-def examine(model: Model, folder: str) -> Report:
+def examine(model: Model, folder: str, lab: Lab | None = None) -> Report:
     """The report of the machine, by a model that is loaded on the device in question; `folder` holds its checkpoint.
+    Of a `lab` every method is run as well.
 
     Raises:
         ConfigError: the model is an encoder-decoder.
     """
     if model.seam:
         raise ConfigError("The doctor examines a machine by a decoder-only model: give one, or the embedded pair.")
-    checks = tuple(_checks(model, folder))
+    checks = (*_checks(model, folder), *([_methods(lab)] if lab else []))
     return Report(_about(model), checks, dict(_figures(model)))
 
 
@@ -210,6 +212,23 @@ def _judged(name: str, levels: Levels, off: float, limit: float) -> Check:
     return Check(name, "ok" if off <= limit else "wrong", told)
 
 
+def _methods(lab: Lab) -> Check:
+    """Whether every method that runs here writes what plain decoding writes, where it promises that: greedily, after
+    the same text. In half precision, where sums of more rows round otherwise, a near tie may be decided otherwise."""
+    ids = [(97 + 7919 * i) % lab.target.vocab for i in range(TEXT)]
+    cards, wrote = lab.methods(), dict[str, list[int]]()
+    for card in cards:
+        forced = {"force": True} if card.rule == "judge" else {}
+        trace = lab.run(card.name, ids, max_new_tokens=TEXT, record="light", stop=(), **forced)
+        wrote[card.name] = list(trace.token_ids)
+    plain = wrote["ar"]
+    off = [card.name for card in cards if card.guarantee == "lossless" and wrote[card.name] != plain]
+    state = "wrong" if off and DTYPES[lab.target.dtype] in CLOSE else "ok"
+    held = sum(card.guarantee == "lossless" for card in cards) - len(off)
+    told = f"{len(cards)} run, and {held} of those that promise it write what ar writes"
+    return Check("methods", state, told + (f"; otherwise {', '.join(off)}" if off else ""))
+
+
 @torch.inference_mode()
 def _figures(model: Model) -> Iterator[tuple[str, float]]:
     device, x = model.device, torch.zeros(1, device=model.device)
@@ -220,7 +239,7 @@ def _figures(model: Model) -> Iterator[tuple[str, float]]:
 
     yield "launch of an operation, microseconds", 1e6 * _seconds(launches, device, 3) / LAUNCHES
     yield "read of one number, microseconds", 1e6 * _seconds(lambda: float(x), device, 200)
-    yield "memory read, GB/s", bandwidth(device, 64) / 1e9
+    yield "memory read, GB/s", bandwidth(device, 64 if device.type == "cpu" else 0) / 1e9
     if device.type != "cpu":
         host = torch.zeros(64 << 18)
         yield "host to device, GB/s", host.numel() * 4 / _seconds(lambda: host.to(device), device, 5) / 1e9

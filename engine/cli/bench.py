@@ -13,7 +13,7 @@ from engine.analysis.quality import Response, Responses, measures
 from engine.bench.batches import METHODS
 from engine.bench.bookkeeping import bookkeeping
 from engine.bench.busy import beside
-from engine.bench.contenders import bandwidth, kept, ours, theirs
+from engine.bench.contenders import bandwidth, kept, loaded, ours, theirs
 from engine.bench.contest import Contender, Lap, Times, contest
 from engine.cli.autobench import TASKS, bench_auto
 from engine.cli.batchbench import SIZES, bench_batches, tell
@@ -83,6 +83,7 @@ def add_parser(subparsers: Any) -> None:
         f"methods, on a --task or on {', '.join(TASKS)}",
     )
     parser.add_argument("--no-transformers", action="store_true", help="leave out the contests against transformers")
+    parser.add_argument("--no-busy", action="store_true", help="leave out the contest beside another busy process")
     parser.add_argument("--no-lookups", action="store_true", help="leave out the cost of the lookup structures")
     parser.add_argument(
         "--quality",
@@ -120,8 +121,9 @@ def handle(args: argparse.Namespace) -> int:
     }
     if args.quality:
         result["quality"] = _quality(lab, times, problems)
-    crowded = beside({name: contenders[name] for name in BESIDE if name in contenders}, ids, args.repetitions)
-    result["busy"] = {name: vars(spread) for name, spread in crowded.items()}
+    crowded = {} if args.no_busy else {name: contenders[name] for name in BESIDE if name in contenders}
+    busy = beside(crowded, ids, args.repetitions) if crowded else {}
+    result["busy"] = {name: vars(spread) for name, spread in busy.items()}
     result["trees"] = bookkeeping(lab, ids, args.max_new_tokens, args.repetitions)
     result["lookups"] = [] if args.no_lookups else [asdict(cost) for cost in measure(lab, HISTORY)]
     tell(args, result, _text)
@@ -160,13 +162,14 @@ def _transformers(lab: Lab, args: argparse.Namespace, n: int) -> dict[str, Conte
     given = {role: ref for role, ref in (("target", args.target), ("draft", args.draft)) if ref is not None}
     preset = None if args.target else args.preset or "tiny"
     folders = {role: locate(ref) for role, ref in wanted(preset, given, {}, args.dtype).models.items()}
-    target = folders["target"]
+    target = loaded(lab, folders["target"])
     found = {
         "hf generate": theirs(lab, target, n),
         "hf prompt lookup": theirs(lab, target, n, prompt_lookup_num_tokens=10),
     }
     if "draft" in folders:
-        found["hf assisted 5"] = theirs(lab, target, n, assistant=folders["draft"], num_assistant_tokens=5)
+        draft = loaded(lab, folders["draft"])
+        found["hf assisted 5"] = theirs(lab, target, n, assistant=draft, num_assistant_tokens=5)
     return found
 
 
@@ -242,9 +245,9 @@ def _text(result: dict[str, Any]) -> str:
         *(_line(name, value, 2) for name, value in (result["ratios"] | result["recording"]).items()),
         *(["", "quality of the same answers", *quality_lines(result["quality"])] if "quality" in result else []),
         "",
-        "tokens per second beside another busy process, over those alone",
+        *(["tokens per second beside another busy process, over those alone"] if result["busy"] else []),
         *(_line(name, value, 2) for name, value in result["busy"].items()),
-        "",
+        *([""] if result["busy"] else []),
         "target calls, tokens verified, tokens a call",
         *(
             f"  {n:28} {c['calls']:6} {c['verify_tokens']:8} " + (f"{c['tau']:8.2f}" if c["calls"] else "no calls")

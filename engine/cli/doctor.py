@@ -31,7 +31,7 @@ def handle(args: argparse.Namespace) -> int:
         in_a_folder(place)  # before anything is loaded
     lab = load_lab(args)
     folder = args.target or get_preset(lab.preset or "tiny").models["target"]
-    report = examine(lab.target, locate(folder))
+    report = examine(lab.target, locate(folder), lab)
     as_json = json.dumps(report.to_json(), indent=1) + "\n"
     print(as_json if args.json else report.text(), end="")
     for place, body in zip(places, (as_json, report.text()), strict=False):
