@@ -1,4 +1,4 @@
-# The words: app, test, test-installed, test-wheel, test-packed, test-floor, test-newest, check, format, golden, lock. Each sets up what
+# The words: app, test, test-installed, test-wheel, test-packed, test-gpu, test-floor, test-newest, check, format, golden, lock. Each sets up what
 # it needs in .venv, and in node_modules where node is.
 PYTHON ?= python3
 VENV := .venv
@@ -14,13 +14,13 @@ export TOKENIZERS_PARALLELISM = false
 
 FLOOR := build/floor
 
-.PHONY: lock test-floor test-newest app test test-all test-installed test-wheel test-packed test-browser test-page check check-page format format-page golden setup setup-dev
+.PHONY: lock test-floor test-newest app test test-all test-gpu test-installed test-wheel test-packed test-browser test-page check check-page format format-page golden setup setup-dev
 
 app: setup
 	$(PY) -m app
 
 test: setup-dev test-page
-	$(PY) -m pytest -q -n 2 -m "not slow and not browser and not installed"
+	$(PY) -m pytest -q -n 2 -m "not slow and not browser and not installed and not gpu"
 
 test-browser: setup-dev
 	$(PY) -m pytest -q -rR -m browser --reruns 2 tests/browser
@@ -43,6 +43,10 @@ test-wheel: setup-dev
 	build/wheel/venv/bin/pip install -q build/wheel/*.whl nbclient ipykernel
 	DRAFTSCOPE_WHEEL=build/wheel/venv $(PY) -m pytest -q -m slow tests/test_package.py
 
+# On a machine with a CUDA device; all other tests hide it, since "auto" would choose it.
+test-gpu: setup-dev
+	DRAFTSCOPE_TEST_GPU=1 $(PY) -m pytest -q -m gpu tests/engine/devices
+
 test-all: setup-dev test-page
 	$(PY) -m pytest -q -m ""
 
@@ -59,7 +63,7 @@ test-floor: setup-dev
 	$(FLOOR)/bin/pip install -q $(FLOOR_TORCH)
 	$(FLOOR)/bin/pip install -q -r build/floor-others.txt
 	$(FLOOR)/bin/pip install -q -c build/floor-others.txt -r requirements-dev.txt
-	$(FLOOR)/bin/python -m pytest -q -n 2 -m "not slow and not browser and not installed"
+	$(FLOOR)/bin/python -m pytest -q -n 2 -m "not slow and not browser and not installed and not gpu"
 
 # The newest versions that the requirements allow, in an environment of their own: what will break before users meet it.
 NEWEST := build/newest
@@ -69,7 +73,7 @@ test-newest:
 	$(PYTHON) -m venv $(NEWEST)
 	$(NEWEST)/bin/pip install -q $(TORCH)
 	$(NEWEST)/bin/pip install -q -r requirements-dev.txt
-	$(NEWEST)/bin/python -m pytest -q -n 2 -m "not slow and not browser and not installed"
+	$(NEWEST)/bin/python -m pytest -q -n 2 -m "not slow and not browser and not installed and not gpu"
 
 # Exact versions with hashes for the container, CI and `make setup`; torch is not among them, since each machine has its own build of it.
 lock: setup-dev

@@ -1,4 +1,4 @@
-"""Fixtures for all tests: one thread for torch, no network, and tiny random models."""
+"""Fixtures for all tests: one thread for torch, no GPU but where it is asked for, no network."""
 
 import gc
 import os
@@ -7,6 +7,8 @@ os.environ["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS") or "1"  # empt
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+if os.environ.get("DRAFTSCOPE_TEST_GPU") != "1":  # "auto" would choose a GPU; what is expected is what a CPU gives
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 from hypothesis import settings
 
