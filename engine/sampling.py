@@ -13,6 +13,7 @@ from torch import Tensor
 from engine.config import Sampling
 from engine.errors import EngineFault
 
+CPU = torch.device("cpu")
 NARROW = ("mps", "xpu")  # kinds of devices that may have no float64
 
 
@@ -107,6 +108,18 @@ def _place(p_V: Tensor, u: float) -> Tensor:
     alive = p_V > 0
     last = (alive * torch.arange(1, len(p_V) + 1, device=p_V.device)).argmax(-1, keepdim=True)
     return torch.where(alive[at], at, last)  # u so near 1 that it rounds to the total
+
+
+def sent(values: Any, device: torch.device, dtype: torch.dtype | None = None) -> Tensor:
+    """Numbers of the host, a list of any depth, an array or a tensor on the CPU, as a tensor on a device, without the
+    host waiting.
+
+    `torch.tensor(values, device=...)`, a plain `.to` and a list as an index copy too, and wait until the device has
+    come so far. Here CUDA has the numbers staged before the call returns, so that they may go at once; on other devices
+    a copy that does not wait might outlive them, so there it waits. On a CPU an array or tensor is taken as it is.
+    """
+    x = torch.as_tensor(values, dtype=dtype)
+    return x if device == CPU else x.to(device, non_blocking=device.type == "cuda")
 
 
 def read(*parts: Tensor) -> list[list[Any]]:

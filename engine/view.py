@@ -17,7 +17,7 @@ from engine.config import Sampling
 from engine.draft import Draft, SparseDistributions
 from engine.errors import EngineFault
 from engine.model.session import NAN
-from engine.sampling import distribution, first_argmax, pick, read, wide
+from engine.sampling import distribution, first_argmax, pick, read, sent, wide
 from engine.trace.events import TopN
 
 BEYOND = 8  # entries that are looked at behind those that are kept, for equal ones
@@ -182,13 +182,13 @@ class RoundView:
     def distribution_without(self, row: int, token: int) -> Tensor:
         """The processed distribution [V] of a row whose raw logit at `token` is minus infinity (register E14)."""
         logits = self.logits[row].clone()
-        logits[token] = -float("inf")
+        logits[token : token + 1] = -float("inf")  # a fill: one place by its number would be an upload
         return distribution(logits, self.sampling)
 
     def next_choice(self, row: int, removed: Sequence[int]) -> int:
         """Argmax of a row without the removed tokens."""
         logits = self.logits[row].clone()
-        logits[list(removed)] = -float("inf")
+        logits.index_fill_(0, sent(list(removed), logits.device, torch.long), -float("inf"))
         return int(first_argmax(logits.unsqueeze(0)))
 
     def emit(self, row: int) -> int:
@@ -212,7 +212,7 @@ class Lump:
         """The distribution [V] that a rest [S + 1] stands for, up to a factor: all others keep their ratios."""
         lump = float(self.p[-1])
         spread = p_V * (float(rest[-1]) / lump if lump > 0 else 0.0)
-        spread[torch.tensor(self.tokens, device=p_V.device)] = rest[:-1].to(p_V)
+        spread[sent(self.tokens, p_V.device)] = sent(rest[:-1], p_V.device, p_V.dtype)
         return spread
 
 
@@ -223,8 +223,8 @@ def _choice(view: RoundView) -> tuple[Tensor, ...]:
 def _ranks(view: RoundView) -> tuple[Tensor, ...]:
     if not len(view.draft) or not view.read:
         return view.logits.new_empty(0, dtype=torch.long), view.logits.new_empty(0)
-    rows = wide(view.logits[[p + 1 for p in view.draft.parents]])
-    tokens = torch.tensor(view.draft.tokens, device=rows.device).unsqueeze(1)
+    rows = wide(view.logits.index_select(0, sent([p + 1 for p in view.draft.parents], view.logits.device)))
+    tokens = sent(view.draft.tokens, rows.device).unsqueeze(1)
     mine = rows.gather(1, tokens)
     before = torch.arange(rows.shape[1], device=rows.device) < tokens
     rank = 1 + ((rows > mine) | ((rows == mine) & before)).sum(1)
@@ -236,10 +236,10 @@ def _shares(view: RoundView) -> tuple[Tensor, ...]:
     p, draft = view.p, view.draft
     mine = theirs = p.new_empty(0)
     if view.read and view.tested:
-        rows, tokens = torch.tensor(view.tested, device=p.device).unbind(1)
+        rows, tokens = sent(view.tested, p.device).unbind(1)
         mine = p[rows, tokens]
     if isinstance(draft.distributions, Tensor):
-        group, token = torch.tensor((draft.group, draft.tokens), device=draft.distributions.device)
+        group, token = sent((draft.group, draft.tokens), draft.distributions.device)
         theirs = draft.distributions[group, token].to(p.device)
     return mine, theirs
 
@@ -324,7 +324,7 @@ def observe(draft: Draft, logits_MV: Tensor, n: int, read: bool = True) -> Stats
 def _stats(view: RoundView) -> tuple[Tensor, ...]:
     """What `Stats` holds, of the target and of the draft where it has logits."""
     draft, logits, n = view.draft, view.logits, view.top_n
-    tokens = torch.tensor(draft.tokens, device=logits.device, dtype=torch.long)
+    tokens = sent(draft.tokens, logits.device, torch.long)
     parts = _distributions(logits, [p + 1 for p in draft.parents] if view.read else [], tokens, n)
     if draft.logits is not None and len(draft):
         parts += _distributions(draft.logits.to(logits.device), list(draft.group), tokens, n)
@@ -338,7 +338,7 @@ def _distributions(logits: Tensor, rows: list[int], tokens: Tensor, n: int) -> t
     p = logp.exp()
     h = -(p * logp).nan_to_num_(0.0).sum(-1)  # 0 * -inf is 0 here
     ids = first_ids(rows_RV, n)  # of logits, whose first is the choice, where probabilities may have lost a difference
-    child = p[torch.tensor(rows, dtype=torch.long, device=p.device), tokens] if rows else p.new_empty(0)
+    child = p[sent(rows, p.device, torch.long), tokens] if rows else p.new_empty(0)
     return h, child, p.gather(-1, ids), ids
 
 

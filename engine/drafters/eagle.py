@@ -10,7 +10,6 @@ feature width.
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 
 from engine.config import Knob
@@ -20,6 +19,7 @@ from engine.heads.follow import Follower
 from engine.heads.graphs import levels_of
 from engine.heads.treemask import TreeMask, TreeMasks
 from engine.parts import Context, Kit, Knobs, Onward, Outcome, TreeShape
+from engine.sampling import sent
 from engine.trees.growth import Growth, Plan
 
 
@@ -72,7 +72,7 @@ class Eagle2:
             return
         m, start = len(fresh), self.memory.length
         self.memory.reserve(start + m)
-        ids = torch.tensor(context.tokens[first + 1 : first + 1 + m], device=fresh.device)
+        ids = sent(context.tokens[first + 1 : first + 1 + m], fresh.device)
         self._next = self.head.read(self.memory, ids, fresh, start)
         self.memory.length = start + m
 
@@ -86,7 +86,7 @@ class Eagle2:
             if rows is not None:
                 if not rows:
                     break
-                index = torch.tensor(rows, device=hidden.device)
+                index = sent(rows, hidden.device)
                 grown.keep(index)
                 tree_mask.select(index)
                 hidden, logits = hidden.index_select(0, index), logits.index_select(0, index)

@@ -16,7 +16,7 @@ from engine.heads.follow import Follower
 from engine.heads.graphs import levels_of
 from engine.heads.hydra import HydraHead
 from engine.parts import Context, Kit, Knobs, Outcome
-from engine.sampling import read, wide
+from engine.sampling import read, sent, wide
 from engine.trees.template import Template
 
 
@@ -72,7 +72,7 @@ class Hydra:
 
     def _fill(self, tree: Template, prefix: Tensor, context: Context) -> Draft:
         """Level by level on the device; where each node stands is known from the template alone."""
-        root = self.head.target.embed(torch.tensor(context.tokens[-1:], device=self.device))
+        root = self.head.target.embed(sent(context.tokens[-1:], self.device))
         inputs, row, base = torch.cat((prefix, root), -1), {-1: 0}, [0]  # row: of each parent in its level's inputs
         width = min(tree.width, self.vocab)
         logits, values, choices = list[Tensor](), list[Tensor](), list[Tensor]()
@@ -92,7 +92,7 @@ class Hydra:
                 break
             rows = [row[tree.parents[i]] for i in inner]
             chosen = [r * width + tree.ranks[i] for r, i in zip(rows, inner, strict=True)]
-            under, places = torch.tensor((rows, chosen), device=self.device)
+            under, places = sent((rows, chosen), self.device)
             tokens_P = top.indices.flatten()[places]
             inputs = torch.cat((inputs[under], self.head.target.embed(tokens_P)), -1)
             row |= {i: r for r, i in enumerate(inner)}

@@ -18,6 +18,7 @@ from engine.heads.follow import Follower
 from engine.heads.graphs import levels_of
 from engine.heads.mtp import Head
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome, write_chain
+from engine.sampling import sent
 
 
 class Mtp:
@@ -61,7 +62,7 @@ class Mtp:
         if fresh is not None:
             self.head.look(self.memory, context.target, context.tokens)
             first = self._read + 1
-            ids = torch.tensor(context.tokens[first : first + len(fresh)], device=self.device)
+            ids = sent(context.tokens[first : first + len(fresh)], self.device)
             self._state = self.head.run(self.memory, ids, fresh, self._read, last=True)
             self._read += len(fresh)
         if self._state is None:
@@ -71,7 +72,7 @@ class Mtp:
 
     def _after(self, tokens: list[int]) -> Tensor:
         if len(tokens) > self._root:
-            return self.ahead(torch.tensor(tokens[-1:], device=self.device))
+            return self.ahead(sent(tokens[-1:], self.device))
         return self.head.logits(self._reached)[:, : self.vocab]
 
     def ahead(self, id_1: Tensor) -> Tensor:

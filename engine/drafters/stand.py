@@ -19,7 +19,7 @@ from engine.lookup.history import SCOPE, History
 from engine.lookup.noise import NoiseCache
 from engine.lookup.room import contexts, free_memory
 from engine.parts import Context, Kit, Knobs, Outcome
-from engine.sampling import distribution
+from engine.sampling import distribution, sent
 from engine.trace.records import RoundExtras, Source
 from engine.trees.template import Template
 
@@ -128,8 +128,9 @@ class Stand:
     def _distributions(self, outcome: Outcome, rows: list[int]) -> Tensor:
         sampling, stored = outcome.view.sampling, float(self.knobs["store_temperature"])
         if stored == 0 and not sampling.greedy:
-            return outcome.view.p[rows]
-        return distribution(outcome.view.logits[rows], self._stored_as(sampling))
+            return outcome.view.p.index_select(0, sent(rows, outcome.view.p.device, torch.long))
+        logits = outcome.view.logits
+        return distribution(logits.index_select(0, sent(rows, logits.device, torch.long)), self._stored_as(sampling))
 
     def _stored_as(self, sampling: Sampling) -> Sampling:
         temperature = float(self.knobs["store_temperature"]) or sampling.temperature or 1.0

@@ -93,7 +93,7 @@ class DflashHead:
     def block(self, root: int, masks: int) -> Tensor:
         """The ids [1 + masks] of a block: the root, and masks behind it."""
         ids = torch.full((1 + masks,), self.spec.mask, device=self._norm.device)
-        ids[0] = root
+        ids[:1] = root  # a fill: one place by its number would be an upload
         return ids
 
     def fill(self, memory: "Blocks", ids_B: Tensor) -> Tensor:

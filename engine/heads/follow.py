@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from engine.model import Forward
+from engine.sampling import sent
 
 
 class Follower:
@@ -34,4 +35,4 @@ class Follower:
         rows = [*range(forward.tail), *(forward.tail + i for i in path)]
         rows = rows[self.count - (start - forward.tail) :][: length - 1 - self.count]
         self.count += len(rows)
-        return states[rows] if rows else None
+        return states.index_select(0, sent(rows, states.device)) if rows else None

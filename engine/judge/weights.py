@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from engine.errors import AssetError, ModelMismatch
 from engine.files.documents import fits, read_object
 from engine.files.written import write
 from engine.judge.kind import MODELS, TOKENS, FeatureKind
-from engine.sampling import exactly
+from engine.sampling import exactly, sent
 
 SCHEMA = 1
 WEIGHTS, META = "judge.safetensors", "judge.json"
@@ -34,6 +34,7 @@ class Judge:
     kind: FeatureKind
     threshold: float
     meta: Mapping[str, Any]
+    _there: dict[torch.device, Tensor] = field(default_factory=dict, init=False, repr=False)  # weight [F] in fp64
 
     @property
     def task(self) -> str:
@@ -65,7 +66,10 @@ class Judge:
                 f"{x_NF.shape[1]}."
             )
         x_NF = exactly(x_NF)
-        return [_sigmoid(logit + self.bias) for logit in (x_NF @ self.weight.to(x_NF)).tolist()]
+        at = x_NF.device
+        if at not in self._there:
+            self._there[at] = sent(self.weight, at, x_NF.dtype)
+        return [_sigmoid(logit + self.bias) for logit in (x_NF @ self._there[at]).tolist()]
 
     def check(self, models: Mapping[str, str], task: str | None = None) -> None:
         """Nothing when the judge may be used with these models (role -> revision) and this task.

@@ -30,6 +30,7 @@ from engine.model.decoder import New, Rows
 from engine.model.network import plain
 from engine.model.products import Product
 from engine.model.weights import transposed
+from engine.sampling import sent
 
 
 class CrossCache:
@@ -47,7 +48,7 @@ class CrossCache:
     def gather(self, start: int, slots: Sequence[int]) -> None:
         n = len(slots)
         if n and slots[-1] != start + n - 1:
-            moved = self.kv.index_select(3, torch.tensor(slots, device=self.kv.device))
+            moved = self.kv.index_select(3, sent(slots, self.kv.device))
             self.kv[:, :, :, start : start + n] = moved
 
     def crop(self, n: int) -> None:

@@ -14,6 +14,7 @@ from engine.model.layers import STATES, Layers, mask_of
 from engine.model.network import bodies_of, cache_name, logits_of, text_config
 from engine.model.skipping import Skipper
 from engine.model.tempered import Tempered
+from engine.sampling import sent
 
 MARKS = 16  # states of earlier places that are kept to go back to
 REFED = 24  # committed rows fed again together with a draft, at most; more are run on their own first
@@ -45,7 +46,7 @@ class GenericCache:
         n = len(slots)
         if n and slots[-1] != start + n - 1:
             for layer in self._slotted():
-                index = torch.tensor(slots, device=layer.keys.device)
+                index = sent(slots, layer.keys.device)
                 for x in (layer.keys, layer.values):
                     x[:, :, start : start + n] = x.index_select(2, index)
                 for x, dim in _indexer(layer).values():

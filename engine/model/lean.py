@@ -26,7 +26,7 @@ from engine.model.network import context_of, plain
 from engine.model.products import Product
 from engine.model.single import Single, single_of
 from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed
-from engine.sampling import NARROW
+from engine.sampling import NARROW, sent
 
 FEW, NEAR = 32, 2048  # rows of a chain whose mask is kept, and most slots before it
 STATIC_ROPE = ("default", "linear", "llama3", "yarn")
@@ -59,7 +59,7 @@ class LeanCache:
         n = len(slots)
         if n and slots[-1] != start + n - 1:
             for kv in self.kv:
-                kv[:, start : start + n] = kv.index_select(1, torch.tensor(slots, device=kv.device))
+                kv[:, start : start + n] = kv.index_select(1, sent(slots, kv.device))
 
     def crop(self, n: int) -> None:
         """Nothing to do: slots beyond the length are never read."""

@@ -16,6 +16,7 @@ from engine.draft import EMPTY, Draft
 from engine.errors import ConfigError, EngineFault
 from engine.model.decoder import Decoder, New, Rows
 from engine.model.tokens import common_prefix
+from engine.sampling import sent
 
 PIECE = 1024  # rows of a long prompt that are run together: masks and layers then take memory linear in its length
 NAN = "The model returned NaN logits; this run ends here. Try dtype='float32'."
@@ -89,11 +90,11 @@ class Session:
         self._forget(tokens[:start])  # stays true if the pass fails
         pieces, at = list[Rows](), start
         while n - at > PIECE:
-            ids = torch.tensor(tokens[at : at + PIECE], device=self.device)
+            ids = sent(tokens[at : at + PIECE], self.device)
             pieces.append(self.decoder.run(self._cache, New(ids, None, at, None), self.taps, 1))
             at += PIECE
             self._tokens = tokens[:at]
-        ids = torch.tensor([*tokens[at:], *draft.tokens], device=self.device)
+        ids = sent([*tokens[at:], *draft.tokens], self.device)
         pos, block = self._layout(at, n, draft)
         rows = self.decoder.run(self._cache, New(ids, pos, at, block, proposes=self.proposes), self.taps, size + 1)
         if not checked or rows.logits.device.type == "cpu":
@@ -169,7 +170,7 @@ class Session:
         start = min(start, at)
         self._forget(tokens[:start])
         self._left_out = skip
-        ids = torch.tensor(tokens[at:], device=self.device)
+        ids = sent(tokens[at:], self.device)
         rows = self.decoder.run(self._cache, New(ids, None, at, None, skip), (), 1)
         if not checked or rows.logits.device.type == "cpu":
             check_finite(rows.logits)
@@ -181,10 +182,10 @@ class Session:
         tail, size = n - start, len(draft)
         if draft.is_chain:
             return None, None
-        pos = torch.tensor([*range(start, n), *(n - 1 + depth for depth in draft.depths)], device=self.device)
+        pos = sent([*range(start, n), *(n - 1 + depth for depth in draft.depths)], self.device)
         block = torch.from_numpy(np.tri(tail + size, dtype=bool))
         block[tail:, tail:] = draft.ancestors()
-        return pos, block.to(self.device)
+        return pos, sent(block, self.device)
 
     def _reuse(self, tokens: list[int]) -> int:
         """How many leading tokens are in the cache once the path they take through the last draft is moved in place."""

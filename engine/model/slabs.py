@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from engine.model.decoder import New, Rows
+from engine.sampling import sent
 
 SHORT = 64  # rows of a sequence up to which it is padded to the longest
 
@@ -67,8 +68,8 @@ class Layout(Generic[P]):
         ]
         room = self.parts[0].cache.slab.slots
         into = [part.cache.place * room + slot for part, own in zip(self.parts, slots, strict=True) for slot in own]
-        self.into = torch.tensor(into, device=device)  # slots of the slab, place after place [N]
-        self.pos = torch.tensor([slot for own in slots for slot in own], device=device)  # [N]
+        self.into = sent(into, device)  # slots of the slab, place after place [N]
+        self.pos = sent([slot for own in slots for slot in own], device)  # [N]
         for (a, b), part in zip(self.spans, self.parts, strict=True):
             if part.new.pos is not None:
                 self.pos[a:b] = part.new.pos
@@ -101,7 +102,7 @@ class Layout(Generic[P]):
         """What each part gets of final-normed rows and tapped layer inputs, in the order in which they were asked."""
         wanted = [row for (_, b), part in zip(self.spans, self.parts, strict=True) for row in range(b - part.want, b)]
         every = len(wanted) == len(last_ND)
-        logits = head(last_ND if every else last_ND.index_select(0, torch.tensor(wanted, device=last_ND.device)))
+        logits = head(last_ND if every else last_ND.index_select(0, sent(wanted, last_ND.device)))
         shares = torch.split(logits, [part.want for part in self.parts])
         tapped = torch.cat(list(kept), -1) if kept else None
         found = {
@@ -124,16 +125,14 @@ class Padded:
         self.n, self.T = len(short), max(sizes)
         self.S = max(new.start + size for new, size in zip(news, sizes, strict=True))
         picked = [a + min(t, size - 1) for a, size in zip(firsts, sizes, strict=True) for t in range(self.T)]
-        self._pick = torch.tensor(picked, device=device)  # rows of the pass, [n * T]
+        self._pick = sent(picked, device)  # rows of the pass, [n * T]
         own = [i * self.T + t for i, size in enumerate(sizes) for t in range(size)]
-        self._back = None if len(own) == len(picked) else torch.tensor(own, device=device)
+        self._back = None if len(own) == len(picked) else sent(own, device)
         self.rows = self._pick if self._back is None else self._pick[self._back]
         together = places == list(range(places[0], places[-1] + 1))
-        self._places: slice | Tensor = (
-            slice(places[0], places[-1] + 1) if together else torch.tensor(places, device=device)
-        )
+        self._places: slice | Tensor = slice(places[0], places[-1] + 1) if together else sent(places, device)
         self.pos = layout.pos[self._pick].view(self.n, self.T)
-        slots, starts = torch.arange(self.S, device=device), torch.tensor([new.start for new in news], device=device)
+        slots, starts = torch.arange(self.S, device=device), sent([new.start for new in news], device)
         ends = starts[:, None] + torch.arange(self.T, device=device)  # own slot of each row
         self.see, self.kpos = slots <= ends[:, :, None], slots.expand(self.n, -1).clone()
         for i, (new, size) in enumerate(zip(news, sizes, strict=True)):

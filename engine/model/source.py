@@ -15,6 +15,7 @@ from engine.errors import ConfigError
 from engine.model.decoder import Decoder
 from engine.model.seam import Seam
 from engine.model.session import Forward, Session
+from engine.sampling import sent
 
 
 class CrossDecoder(Decoder, Protocol):
@@ -96,7 +97,7 @@ class SourceSession(Session):
         check_source(source, self.context[0], "this model")
         self._tokens, self._draft, self._skimmed, self._source = [], EMPTY, [], []
         with torch.inference_mode():
-            self.decoder.read(self._cache, torch.tensor(source, device=self.device))
+            self.decoder.read(self._cache, sent(source, self.device))
         self._source = source
         capacity, slots = self._asked
         self.capacity = min(capacity, at + self.context[1])

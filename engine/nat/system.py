@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from engine.errors import ConfigError
 from engine.nat.canvas import Canvas
 from engine.nat.network import Frozen, NatDecoder, Shape
+from engine.sampling import sent
 
 PAD, END = 0, 1  # of the embedded vocabulary: padding (also the decoder's first token), end of a text
 
@@ -61,7 +62,7 @@ class System(nn.Module):
             raise ConfigError(
                 f"The source has {len(source)} tokens, and the encoder reads at most {self.context}: shorten it."
             )
-        return self.encoded(torch.tensor([list(source)], device=self.hole.device))
+        return self.encoded(sent([list(source)], self.hole.device))
 
     def loss(self, source_BZ: Tensor, target_BT: Tensor) -> Tensor:
         """Sum over the target's tokens, in nats, to be made small; both padded with `PAD`, both with their ends.

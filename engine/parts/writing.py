@@ -14,7 +14,7 @@ from engine.draft import EMPTY, Draft, chain
 from engine.errors import EngineFault
 from engine.model.session import NAN, check_finite
 from engine.parts.protocols import ChainShape, Context, Ending, Stepwise
-from engine.sampling import distribution, drawn, first_argmax, pick, read
+from engine.sampling import distribution, drawn, first_argmax, pick, read, sent
 from engine.trace.records import RoundExtras
 
 
@@ -261,5 +261,5 @@ def _sound(ids_N: Tensor, rows_NV: Tensor, more_N: Tensor | None = None) -> tupl
 def _scores(logits: Tensor, tokens: list[int]) -> tuple[float, ...]:
     """Cumulative log-probability of a chain, nats."""
     logp = torch.log_softmax(logits.float(), -1)
-    chosen = torch.tensor(tokens, device=logp.device).unsqueeze(1)
+    chosen = sent(tokens, logp.device).unsqueeze(1)
     return tuple(logp.gather(1, chosen).flatten().cumsum(0).tolist())

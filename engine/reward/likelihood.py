@@ -23,7 +23,7 @@ from engine.files.documents import read_object
 from engine.files.written import write
 from engine.model import Model, Session
 from engine.model.tokens import common_prefix
-from engine.sampling import entropy, exactly
+from engine.sampling import entropy, exactly, sent
 
 LINE, META = "prm.safetensors", "prm.json"
 ROOM = 1024  # positions of a reader at first: the whole context may be 131,072
@@ -65,9 +65,9 @@ class LikelihoodReader:
             self._session = self.model.target.session(2 * len(tokens))
         before = self._session.fed
         fresh = features(self._session, tokens, start)
-        self._known = torch.cat([self._known[: start - first].to(fresh.device), fresh])
+        self._known = torch.cat([sent(self._known[: start - first], fresh.device), fresh])
         self._tokens, self.read = tokens, self._session.fed - before
-        kept = survival(self._known, self.model.weight.to(fresh.device), self.model.bias)
+        kept = survival(self._known, sent(self.model.weight, fresh.device), self.model.bias)
         return float(kept[-1]) if len(kept) else 1.0
 
 
@@ -86,7 +86,7 @@ def features(session: Session, tokens: Sequence[int], start: int) -> Tensor:
     rest = list(tokens[start:])
     read = session.forward(tokens[:start], chain(rest))
     logits = read.logits[:-1].float()
-    chosen = torch.tensor(rest, device=logits.device)[:, None]
+    chosen = sent(rest, logits.device)[:, None]
     logp = torch.log_softmax(logits, -1).gather(1, chosen)
     return torch.cat([read.hidden[:-1].float(), logp, entropy(logits)[:, None].to(logp.dtype)], 1)
 

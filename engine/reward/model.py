@@ -25,6 +25,7 @@ from engine.model.network import cache_name
 from engine.model.tokens import common_prefix, read_tokenizer
 from engine.reward.likelihood import META, LikelihoodReward, load_likelihood
 from engine.reward.steps import BLANK_LINE
+from engine.sampling import sent
 
 HEADS = ("score", "classifier", "v_head.summary")  # transformers' classifiers, and trl's value head
 TWO_LAYERS = ("score.0", "score.2")  # Qwen's process reward models
@@ -95,7 +96,7 @@ class Reader:
             self._cache.crop(start - self._cache.get_seq_length())
         device = next(self.model.head.parameters()).device
         more = {self._cached: self._cache, "use_cache": True} if self._remembers else {}
-        out = self.model.network(input_ids=torch.tensor([ids[start:]], device=device), **more)
+        out = self.model.network(input_ids=sent([ids[start:]], device), **more)
         self._ids, self.read = ids, len(ids) - start
         return share(self.model.head(out.last_hidden_state[0, -1]))
 

@@ -9,7 +9,7 @@ import torch
 
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
-from engine.sampling import read, wide
+from engine.sampling import read, sent, wide
 from engine.threshold import Threshold
 from engine.trace.records import RoundExtras
 from engine.trees.beams import BeamDraft
@@ -53,13 +53,14 @@ def _candidates(view: RoundView, draft: BeamDraft) -> tuple[list[tuple[float, in
     and the log-probability of each beam with its best next token that does not end it."""
     search = draft.search
     assert search is not None
-    rows = wide(view.logits[[leaf + 1 for leaf in draft.leaves]])
-    start = torch.tensor([beam.score for beam in search.live], dtype=rows.dtype, device=rows.device)
+    leaves = sent([leaf + 1 for leaf in draft.leaves], view.logits.device, torch.long)
+    rows = wide(view.logits.index_select(0, leaves))
+    start = sent([beam.score for beam in search.live], rows.device, rows.dtype)
     summed_BV = torch.log_softmax(rows, -1) + start[:, None]
     wanted = max(2, 1 + len(draft.stops)) * search.width
     best = summed_BV.flatten().topk(min(wanted, summed_BV.numel()))
     vocab = summed_BV.shape[1]
-    stops = torch.tensor(sorted(draft.stops), dtype=torch.long, device=rows.device)
+    stops = sent(sorted(draft.stops), rows.device, torch.long)
     open_B = summed_BV.index_fill(1, stops, -torch.inf).amax(1)
     scores, places, open_ones = read(best.values, best.indices, open_B)
     pairs = zip(scores, places, strict=True)

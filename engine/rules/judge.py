@@ -16,6 +16,7 @@ from engine.errors import ConfigError
 from engine.judge.weights import Judge
 from engine.model import Session
 from engine.parts import Kit, Knobs
+from engine.sampling import sent
 from engine.threshold import Compare, Op, Recorded, Setting, Threshold, bind
 from engine.trace.records import Reason
 from engine.verify import Verdict, walk
@@ -136,7 +137,11 @@ class JudgeRule:
         token."""
         assert view.hidden is not None
         rows = {"draft": [n + 1 for n in nodes], "prev": [view.draft.parents[n] + 1 for n in nodes]}
-        parts = [(view.hidden if model == "target" else self._draft(view))[rows[token]] for model, token in self.blocks]
+        states = [view.hidden if model == "target" else self._draft(view) for model, _ in self.blocks]
+        parts = [
+            state.index_select(0, sent(rows[token], state.device, torch.long))
+            for state, (_, token) in zip(states, self.blocks, strict=True)
+        ]
         return torch.cat([part.to(view.hidden.device).float() for part in parts], -1)
 
     def _readable(self, view: RoundView) -> bool:

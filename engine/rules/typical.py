@@ -3,11 +3,9 @@
 
 from typing import ClassVar
 
-import torch
-
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
-from engine.sampling import read
+from engine.sampling import read, sent
 from engine.threshold import Compare, Op, Recorded, Setting, Threshold, bind, value
 from engine.trace.records import Reason
 from engine.verify import Check, Verdict, walk
@@ -67,8 +65,8 @@ class Typical:
         if view.sampling.greedy or not len(draft):
             return walk(view)
         p = view.p
-        rows = p[[parent + 1 for parent in draft.parents]]
-        mine = rows.gather(1, torch.tensor(draft.tokens, device=rows.device).unsqueeze(1)).squeeze(1)
+        rows = p.index_select(0, sent([parent + 1 for parent in draft.parents], p.device))
+        mine = rows.gather(1, sent(draft.tokens, rows.device).unsqueeze(1)).squeeze(1)
         h = -(rows * rows.log()).nan_to_num_(0.0).sum(-1)
         shares, entropies, logs = read(mine, h, mine.log())
         seen = [{"p": share, "h": entropy} for share, entropy in zip(shares, entropies, strict=True)]

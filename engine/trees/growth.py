@@ -20,7 +20,7 @@ from torch import Tensor
 from engine.config import Knob, KnobValue
 from engine.draft import EMPTY, Draft
 from engine.errors import ConfigError
-from engine.sampling import arrays, wide
+from engine.sampling import arrays, sent, wide
 from engine.trace.records import Pruned, RoundExtras, Source
 
 Ints = NDArray[np.int64]
@@ -144,7 +144,7 @@ class Growth:
         if places[-1] == n - 1:  # the first ones, as mostly
             self.picks[-1], self.best = self.picks[-1][:n], self.best[:n]
             return
-        index = torch.tensor(places, device=self.best.device)
+        index = sent(places, self.best.device)
         self.picks[-1], self.best = self.picks[-1].index_select(0, index), self.best.index_select(0, index)
 
     def add(self, logits_RV: Tensor) -> None:
@@ -268,7 +268,7 @@ class Growth:
         target's ids."""
         used, group = np.unique(rows, return_inverse=True)
         logits = torch.cat(self.logits)
-        logits = logits[torch.from_numpy(used).to(logits.device)]
+        logits = logits.index_select(0, sent(used, logits.device))
         if self.names is not None:
             wider = logits.new_full((len(used), self.vocab), -torch.inf)
             logits = wider.index_copy_(1, self.names, logits)

@@ -412,7 +412,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         Fault(
             "veto emits the first choice again",
             "engine.view:RoundView.next_choice",
-            'logits[list(removed)] = -float("inf")',
+            'logits.index_fill_(0, sent(list(removed), logits.device, torch.long), -float("inf"))',
             "pass",
         ),
         lambda zoo: test_entropy_veto.check_second_best(),

@@ -484,8 +484,8 @@ def test_updating_with_the_drafts_own_distribution_is_caught(zoo, monkeypatch):
     fault = Fault(
         "distribution of the draft",
         "engine.drafters.stand:Stand._distributions",
-        "return outcome.view.p[rows]",
-        "return outcome.view.p[[0 for _ in rows]]",
+        "sent(rows, outcome.view.p.device, torch.long)",
+        "sent([0 for _ in rows], outcome.view.p.device, torch.long)",
     )
     fault.plant(monkeypatch)
     with pytest.raises((AssertionError, KeyError)):
