@@ -1,8 +1,9 @@
 """Pretended devices: CPU tensors that say they are on `cuda:0` or `cuda:1`, and behave as if they were.
 
 A label on the tensor is its device. Factories, `.to` and whatever is computed from a tensor carry it; an operation on
-two of them raises, as it would on the real ones; what makes the host wait for a device is counted. So the branches for
-accelerators run, and placement is checked, where there is none.
+two of them raises, as it would on the real ones; what makes the host wait for a device is counted: what it reads there,
+and what it sends there as torch does unless told otherwise. So the branches for accelerators run, and placement is
+checked, where there is none.
 """
 
 import traceback
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from accelerate import dispatch_model
@@ -46,6 +48,7 @@ READS = {  # methods and functions that give the host a value of a tensor
     *("__bool__", "__int__", "__float__", "__index__", "__contains__", "__array__"),
 }
 COPIES = {"copy_", "set_", "type_as"}  # take from one device to another
+MADE = {"tensor", "as_tensor", "asarray", "new_tensor"}  # of numbers that the host has
 ASKED = {"_parse_to", "_has_compatible_shallow_copy_type"}  # by `Module.to`, which calls `Tensor.to` then
 PROMPTS = {
     "tiny": "Question: Mia has 34 pens. She buys 3 bags with 12 in each. How many pens does Mia have now?\nAnswer:",
@@ -67,11 +70,11 @@ class MixedDevices(RuntimeError):
 
 
 class Pretend(TorchFunctionMode):
-    """While it is entered, tensors have pretended devices. `reads` names the lines that made the host wait."""
+    """While it is entered, tensors have pretended devices. `waits` names the lines that made the host wait."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.reads: list[str] = []
+        self.waits: list[str] = []
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -99,11 +102,13 @@ class Pretend(TorchFunctionMode):
         at = self._common(func, name, mine)
         if at != CPU and name == "scaled_dot_product_attention":
             check_mask(kwargs.get("attn_mask", args[3] if len(args) > 3 else None))
-        if at != CPU and (name in READS or (name == "__getitem__" and masked(args[1]))):
-            self._read()
+        if (at != CPU and (name in READS or indexed(name, args))) or sends(name, args, kwargs, given, at):
+            self._wait()
         out = func(*args, **kwargs)
         if name == "__iter__":
             out = list(out)
+        if given is not None and any(out is one for one in mine) and device_of(out) != torch.device(given):
+            out = out.clone()  # of `as_tensor`, which gives a tensor that is there already as it is
         if name in COPIES and mine:
             at = device_of(mine[0])
         if given is not None:
@@ -129,16 +134,16 @@ class Pretend(TorchFunctionMode):
             goal = device_of(first) if isinstance(first, Tensor) else first
             rest = [first.dtype, *rest] if isinstance(first, Tensor) else rest
         goal = device_of(x) if goal is None else full(torch.device(goal))
-        if goal == CPU and device_of(x) != CPU:
-            self._read()
+        if goal != device_of(x) and CPU in (goal, device_of(x)) and not (goal != CPU and kwargs.get("non_blocking")):
+            self._wait()
         out: Tensor = torch.Tensor.to(x, *rest, **kwargs) if rest or kwargs else x
         if goal != device_of(x):
             out = out.clone() if out is x else out
         check_width(out, goal)
         return label(out, goal)
 
-    def _read(self) -> None:
-        self.reads.append(caller())
+    def _wait(self) -> None:
+        self.waits.append(caller())
 
 
 def check_width(out: Any, at: torch.device) -> None:
@@ -196,9 +201,37 @@ def tensors(tree: Any) -> Iterator[Tensor]:
         yield from tensors(list(tree.values()))
 
 
-def masked(index: Any) -> bool:
-    """Whether an index holds a mask, whose size only the device knows."""
-    return any(one.dtype == torch.bool and one.dim() for one in tensors(index))
+def indexed(name: str, args: tuple[Any, ...]) -> bool:
+    """Whether `x[index]`, or `x[index] = value`, of an `x` on a device makes the host wait.
+
+    It does to learn of what size a mask is, for an index that is a list or lies on the CPU, and for one place that a
+    tensor on the device names. A value that is a number fills what a slice gives, which waits for nothing; a single
+    place, or places that are listed, it is copied to.
+    """
+    if name not in ("__getitem__", "__setitem__"):
+        return False
+    x, index = args[:2]
+    parts = index if isinstance(index, tuple) else (index,)
+    listed = [one for one in parts if isinstance(one, list | range | np.ndarray | Tensor)]
+    if any(not isinstance(one, Tensor) or device_of(one) == CPU or not one.dim() for one in listed):
+        return True
+    number = name == "__setitem__" and not (isinstance(args[2], Tensor) and device_of(args[2]) != CPU)
+    if any(one.dtype == torch.bool for one in tensors(listed)):
+        return not number  # a number fills where the mask holds
+    return number and (bool(listed) or (all(isinstance(one, int) for one in parts) and len(parts) == x.dim()))
+
+
+def sends(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], given: Any, at: torch.device) -> bool:
+    """Whether a function sends numbers of the host to a device, or copies them from there, and waits for it; `given` is
+    the device it was asked for, `at` that of its tensors."""
+    if name in MADE:
+        goal = torch.device(given) if given is not None else at if name == "new_tensor" else CPU
+        return goal.type != "cpu" and (at == CPU or name == "new_tensor")
+    if name != "copy_":
+        return False
+    into, source = device_of(args[0]), device_of(args[1])
+    waits = not (into != CPU and (kwargs.get("non_blocking") or args[2:3] == (True,)))
+    return into != source and CPU in (into, source) and waits
 
 
 def caller() -> str:

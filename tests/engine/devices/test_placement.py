@@ -6,6 +6,7 @@ There is no accelerator here: see `pretend`.
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -15,6 +16,7 @@ from engine.lab import Lab
 from engine.methods import CARDS
 from engine.model import Session, load_model
 from engine.model.devices import aligned
+from engine.sampling import sent
 from tests.engine.devices.pretend import EMBEDDED, PROMPTS, MixedDevices, Pretend, embedded, loaded, pretended
 from tests.engine.drafters.heads import headed
 from tests.engine.zoo import Zoo
@@ -56,7 +58,7 @@ def test_two_devices_do_not_mix(devices: Pretend) -> None:
 
 
 def test_what_waits_for_a_device_is_counted(devices: Pretend) -> None:
-    x = torch.tensor([1.0, 0.0], device="cuda:1")
+    x = torch.tensor([1.0, 0.0]).to("cuda:1")
     waits: tuple[Callable[[], object], ...] = (
         x.tolist,
         x.cpu,
@@ -66,11 +68,42 @@ def test_what_waits_for_a_device_is_counted(devices: Pretend) -> None:
         lambda: x[x > 0],
         x.nonzero,
     )
+    devices.waits.clear()
     for n, wait in enumerate(waits, 1):
         wait()
-        assert len(devices.reads) == n, wait
+        assert len(devices.waits) == n, wait
     x.to("cuda:0"), x.cpu().tolist(), len(x), x.shape
-    assert len(devices.reads) == len(waits) + 1 and "test_placement" in devices.reads[0]
+    assert len(devices.waits) == len(waits) + 1 and "test_placement" in devices.waits[0]
+
+
+def test_what_is_sent_there_waits_unless_it_is_sent_so(devices: Pretend) -> None:
+    x, home = torch.zeros(3, 4, device="cuda:1"), torch.device("cuda:1")
+    places, mask, two, row = sent([0, 2], home), x > 1, torch.ones_like(x[:2]), torch.ones(4)
+    waits: tuple[Callable[[], object], ...] = (
+        lambda: torch.tensor([1, 2], device=home),
+        lambda: torch.as_tensor(row, device=home),
+        lambda: x.new_tensor([1.0]),
+        lambda: row.to(home),
+        lambda: x[0].copy_(row),
+        lambda: row.copy_(x[0]),
+        lambda: x[[0, 2]],
+        lambda: x[:, [0, 2]],
+        lambda: x[places[0]],
+        lambda: x.__setitem__((0, 1), 1.0),
+        lambda: x.__setitem__(places, 1.0),
+        lambda: x.__setitem__([0, 2], two),
+        lambda: x.__setitem__(mask, two[0, :1]),
+    )
+    for n, wait in enumerate(waits, 1):
+        wait()
+        assert len(devices.waits) == n, (n, wait)
+    x[0], x[0, 1], x[:, 1], x[places], x.index_select(0, places), row.to(home, non_blocking=True), row[[0, 2]]
+    x[0], x[0, 1:2], x[mask], x[places], x[..., 1] = 1.0, 1.0, 1.0, two, 1.0
+    torch.full((2,), 1, device=home), torch.tensor([1.0]), x[0].copy_(row, non_blocking=True), x.to("cuda:0")
+    for values in ([1, 2], (1, 2), np.array([1, 2]), torch.tensor([1, 2])):
+        assert sent(values, home).device == home and sent(values, home, torch.float64).dtype == torch.float64
+    assert len(devices.waits) == len(waits), devices.waits[len(waits) :]
+    assert sent([1, 2], torch.device("mps")).device.type == "mps" and len(devices.waits) == len(waits) + 1
 
 
 def test_a_mask_that_fused_kernels_cannot_read_is_refused(devices: Pretend) -> None:

@@ -1,4 +1,5 @@
-"""How often a round makes the host wait for a device, counted on pretended ones, and the most that it may."""
+"""How often a round makes the host wait for a device, by what it reads there or sends there, counted on pretended ones,
+and the most that it may."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,8 +40,8 @@ def reads(
     found, before = list[tuple[int, list[str]]](), 0
     for event in lab.stream(method, prompt, max_new_tokens=n, seed=5, **options):
         if isinstance(event, Round):
-            found.append((event.levels + 1, mode.reads[before:]))
-        before = len(mode.reads)
+            found.append((event.levels + 1, mode.waits[before:]))
+        before = len(mode.waits)
     return found[1:]
 
 
@@ -81,7 +82,8 @@ def test_rounds_of_every_method(family: tuple[Lab, Pretend], method: str, temper
 def check_iterations(lab: Lab, mode: Pretend, method: str, prompt: str, temperature: float) -> None:
     """The bound of a network that writes all places at once: its rounds are iterations, and the first may hold the
     work of all."""
+    lab.run(method, prompt, max_new_tokens=1)  # loads it
     for record in ("light", "full"):
-        before = len(mode.reads)
+        before = len(mode.waits)
         trace = lab.run(method, prompt, max_new_tokens=32, temperature=temperature, record=record)
-        assert trace.rounds and len(mode.reads) - before <= FULL * len(trace.rounds), mode.reads[before:]
+        assert trace.rounds and len(mode.waits) - before <= FULL * len(trace.rounds), mode.waits[before:]
