@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from engine.cli import measured
+from engine.cli import gpus, measured
+from engine.cli.gpus import FOLDER as GPUS
 from engine.cli.measured import AUTO, BENCH, PAGE, quality, whole
 from engine.cli.readme import NUMBERS, README, RESULTS, filled, numbers
 from engine.papers.systems import FOLDER as QUALITY
@@ -131,3 +132,20 @@ def test_quality_of_translations_is_told_in_points_less_those_of_ar(tmp_path: Pa
     written = quality(tmp_path)
     assert "| method | BLEU | less `ar`'s | target calls |" in written
     assert "| `specdec` | 92.5 (91.0 to 94.0) | -1.8 (91.0 to 94.0) | 12.0 (11.0 to 13.0) |" in written
+
+
+def test_what_gpus_measured_is_told_as_it_was_recorded(tmp_path: Path) -> None:
+    """Each method's median, what transformers reached, and what the doctor found wrong."""
+    bench = json.loads((GPUS / "bench-7b.json").read_text(encoding="utf-8"))
+    text = gpus.gpu_said(GPUS)
+    for name, spread in bench["tokens_per_s"].items():
+        assert name.endswith(" full") or f"{spread['median']:.0f}" in text, name
+    assert bench["device"] in text and "engine enlarge FOLDER" in text and "7 of 7 checks hold" in text
+    doctor = json.loads((GPUS / "doctor-7b.json").read_text(encoding="utf-8"))
+    doctor["checks"][-1]["state"] = "wrong"
+    bench["ratios"]["sd / ar"]["median"] = 0.5
+    (tmp_path / "doctor-7b.json").write_text(json.dumps(doctor))
+    assert gpus.gpu_said(tmp_path) == gpus.NOT_YET
+    (tmp_path / "bench-7b.json").write_text(json.dumps(bench))
+    text = gpus.gpu_whole(tmp_path)
+    assert "6 of 7 checks hold" in text and "| 0.50 |" in text

@@ -94,7 +94,7 @@ def _about(model: Model) -> dict[str, Any]:
         "draftscope": __version__,
         "torch": torch.__version__,
         "python": platform.python_version(),
-        "system": platform.platform(),
+        "system": f"{platform.system()} {'.'.join(platform.release().split('.')[:2])} {platform.machine()}",
         "device": described(model.device),
         "devices for auto": ", ".join(accelerators()) or "cpu",
         "model": f"{model.name}, {model.parameters:,} parameters, {model.dtype}",

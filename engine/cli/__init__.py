@@ -27,7 +27,10 @@ COMMANDS = {  # by name: the file with its parser, and what it does
     "compare": ("compare", "several methods on the same prompts, side by side"),
     "pooled": ("pooled", "traces of many runs as HeteroSpec's figures and tables"),
     "bench": ("bench", "speeds, interleaved in one process: ratios as median (smallest to largest)"),
-    "grow": ("grow", "write a pair as large as real ones that writes what the embedded one writes, to measure speeds"),
+    "enlarge": (
+        "enlarge",
+        "a pair as large as real ones that writes what the embedded one writes",
+    ),
     "advise": (
         "advise",
         "which method and settings for which kind of prompt, and the configuration of the engine",

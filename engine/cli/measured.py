@@ -7,6 +7,8 @@ from typing import Any
 
 from engine.cli.autobench import KEPT
 from engine.cli.autobench import LEAST as LEFT
+from engine.cli.gpus import FOLDER as GPUS
+from engine.cli.gpus import gpu_whole
 from engine.files.places import ROOT
 from engine.papers.systems import FOLDER as QUALITY
 from engine.papers.systems import Systems, command, recorded
@@ -310,6 +312,7 @@ def whole() -> str:
     """`docs/results/README.md`: every table."""
     parts = {
         "Speed": "\n".join(map(bench, machines(BENCH))) or ratios([]),
+        "On a GPU": gpu_whole(GPUS),
         "Settings left to the device": "\n".join(map(left, machines(AUTO))) or UNLEFT,
         "Quality": quality(QUALITY),
         "The page": page(PAGE),

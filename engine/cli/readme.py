@@ -11,6 +11,8 @@ from typing import Any
 
 from engine.analysis.columns import NODES, ROUNDS, TOKENS
 from engine.analysis.names import NAMES
+from engine.cli.gpus import FOLDER as GPUS
+from engine.cli.gpus import gpu_said
 from engine.cli.measured import AUTO, BENCH, PAGE, bench_said, glance, left_said, machines, page_said, whole
 from engine.files.places import ROOT
 from engine.methods import CARDS
@@ -50,6 +52,7 @@ def filled(text: str) -> str:
         "methods": methods(),
         "embedded": embedded(ROOT / "assets" / "tiny", ROOT / "assets" / "crossed"),
         "bench": bench_said(machines(BENCH)),
+        "gpu": gpu_said(GPUS),
         "left": left_said(machines(AUTO)),
         "quality": glance(QUALITY),
         "page": page_said(PAGE),

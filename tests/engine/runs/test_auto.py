@@ -155,6 +155,22 @@ def test_a_chain_is_timed_at_its_length_though_its_text_ends_at_once(monkeypatch
     assert len(lab.run("sd", [1]).token_ids) == 1, "and the lab's own texts end as before"
 
 
+@pytest.mark.parametrize("method", ["sd", "mtp", "dflash"])
+def test_a_step_of_a_chain_is_timed_while_it_is_asked_for(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A drafter that is not asked works ahead, so its steps cost less than those of a chain that is chosen."""
+    asked, lab = Counter[tuple[int, int]](), toy_lab(4) if method == "sd" else Lab.load("tiny", device="cpu")
+    asking = measuring._PlantedChain.more
+
+    def more(self: measuring._PlantedChain, drafted: int, share: float) -> bool:
+        asked[self.levels, drafted] += 1
+        return asking(self, drafted, share)
+
+    monkeypatch.setattr(measuring._PlantedChain, "more", more)
+    monkeypatch.setattr(measuring, "TURNS", 2)
+    assert lab.costs(method, [0, 1, 2, 0, 1], gamma="auto", max_new_tokens=40).step >= 0
+    assert {at for levels, at in asked if levels == 7} >= set(range(7)) and asked[1, 0] > 1
+
+
 def test_drafts_are_timed_where_their_length_is_asked_for_not_where_they_are_copies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

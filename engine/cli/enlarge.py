@@ -1,11 +1,11 @@
-"""`grow`: a pair of a real model's size that writes what the embedded one writes, to measure speeds where no hub is."""
+"""`enlarge`: a pair of a real model's size that writes what the embedded one writes, to measure speeds by."""
 
 import argparse
 import sys
 from pathlib import Path
 from typing import Any
 
-from engine.bench.grown import BIG, HEADS, MIDDLE, Size, grow, grow_head
+from engine.bench.enlarged import BIG, HEADS, MIDDLE, Size, enlarge, enlarge_head
 from engine.errors import ConfigError
 from engine.files.places import locate
 from engine.files.presets import get_preset
@@ -14,9 +14,9 @@ from engine.files.written import ready_folder
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser("grow")
+    parser = subparsers.add_parser("enlarge")
     parser.add_argument("out", type=Path, metavar="FOLDER", help="where target, draft and heads are written")
-    parser.add_argument("--preset", default="tiny", help="the pair that is grown (default: tiny)")
+    parser.add_argument("--preset", default="tiny", help="the pair that is enlarged (default: tiny)")
     for role, size, what in (("target", BIG, "as an 8B Llama"), ("draft", MIDDLE, "a third of a billion")):
         default = f"{size.width},{size.layers},{size.inner}"
         parser.add_argument(
@@ -30,7 +30,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Grow all that the preset has, and print how the pair is loaded."""
+    """Enlarge all that the preset has, and print how the pair is loaded."""
     preset = get_preset(args.preset)
     if preset.kind != "pair" or "draft" not in preset.models:
         raise ConfigError(f"{args.preset} is no pair of a target and a draft.")
@@ -40,10 +40,10 @@ def handle(args: argparse.Namespace) -> int:
     target = Path(locate(preset.models["target"]))
     for role, size in (("target", args.target), ("draft", args.draft)):
         print(f"{role}: width {size.width}, {size.layers} layers, {size.inner} neurons", file=sys.stderr)
-        grow(Path(locate(preset.models[role])), out / role, size)
+        enlarge(Path(locate(preset.models[role])), out / role, size)
     heads = [role for role in HEADS if role in preset.assets]
     for role in heads:
-        grow_head(Path(locate(preset.assets[role])), out / role, target, args.target)
+        enlarge_head(Path(locate(preset.assets[role])), out / role, target, args.target)
     print(f"--target {out / 'target'} --draft {out / 'draft'}", *(f"--asset {role}={out / role}" for role in heads))
     return 0
 

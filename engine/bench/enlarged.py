@@ -6,11 +6,12 @@ weights would, and adds nothing: residual channels beyond the first stay zero, f
 the text through random weights and write through zeros. A norm over W' channels of which W are in use is that over W,
 its epsilon scaled by W / W' and its weight by the root of that (which no rounding touches where W' is 4 or 16 times W).
 So acceptance is the small pair's, and the cost of a pass that of the large network: what a random model of that size
-cannot show. The vocabulary stays small, and with it the output head.
+cannot show. The vocabulary stays small, and with it the output head. (A function-preserving expansion, as Net2Net's,
+1511.05641, but of one that adds nothing and is never trained.)
 
 The same holds for a draft, and for heads of EAGLE, MTP, DFlash, Medusa and Hydra, whose tensors have the same names.
 
-Dimension key: W width, W' grown width.
+Dimension key: W width, W' enlarged width.
 """
 
 import json
@@ -62,8 +63,8 @@ class Size:
 BIG, MIDDLE = Size(4096, 32, 14336), Size(768, 24, 4096)  # as Llama 3 8B has them; a draft of a third of a billion
 
 
-class Growing:
-    """How the tensors of one network grow from what its configuration says to a size."""
+class Enlarging:
+    """How the tensors of one network are enlarged, from what its configuration says to a size."""
 
     def __init__(self, config: Mapping[str, Any], size: Size, layers: int = 0) -> None:
         """`layers` of the target, of a head's configuration that tells it.
@@ -85,7 +86,7 @@ class Growing:
                 raise ConfigError(f"{large} {name} are asked for, and the checkpoint has {small} already.")
         if size.width % self.width or size.width % (self.channels * self.group):
             needed = math.lcm(self.width, self.channels * self.group)
-            raise ConfigError(f"A width of {size.width} is asked for; this checkpoint grows to multiples of {needed}.")
+            raise ConfigError(f"A width of {size.width} is asked for; this checkpoint can have multiples of {needed}.")
 
     @property
     def share(self) -> float:
@@ -93,7 +94,7 @@ class Growing:
         return self.width / self.size.width
 
     def configured(self) -> dict[str, Any]:
-        """The grown network's configuration."""
+        """The enlarged network's configuration."""
         heads = self.size.width // self.channels
         sizes = {
             "hidden_size": self.size.width,
@@ -112,7 +113,7 @@ class Growing:
         return made | ({"num_target_layers": self.layers} if "num_target_layers" in made else {})
 
     def tensor(self, name: str, small: Tensor) -> Tensor:
-        """One tensor, grown.
+        """One tensor, enlarged.
 
         Raises:
             AssetError: its name is not among those that are known.
@@ -137,10 +138,10 @@ class Growing:
             return self._padded(self._reading(small, W), (D, columns // W * D), 0.0)
         if columns == W and (part in ("embed_tokens", "lm_head") or part.isdigit()):
             return self._padded(small, (rows, D), 0.0)
-        raise AssetError(f"{name} of shape {tuple(small.shape)} is none of the tensors that can be grown.")
+        raise AssetError(f"{name} of shape {tuple(small.shape)} is none of the tensors that can be enlarged.")
 
     def layer(self, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """A further layer, from the tensors of a grown one: it reads the text, and adds nothing to it."""
+        """A further layer, from the tensors of a enlarged one: it reads the text, and adds nothing to it."""
         made = dict[str, Tensor]()
         for name, tensor in like.items():
             silent = name.rsplit(".", 2)[-2] in ("o_proj", "down_proj")
@@ -172,14 +173,14 @@ class Growing:
         return torch.randn(POOL, generator=torch.Generator().manual_seed(0)) * SPREAD
 
 
-def grow(small: Path, large: Path, size: Size, told: Callable[[str], None] = lambda _: None) -> None:
-    """Write a grown copy of a model's folder: weights layer by layer, configuration, tokenizer.
+def enlarge(small: Path, large: Path, size: Size, told: Callable[[str], None] = lambda _: None) -> None:
+    """Write a enlarged copy of a model's folder: weights layer by layer, configuration, tokenizer.
 
     Raises:
         AssetError: files are missing, or it is of a kind that is not known. ConfigError: the size does not fit.
     """
     config = _config(small)
-    growing, layers = Growing(config, size), int(config["num_hidden_layers"])
+    enlarging, layers = Enlarging(config, size), int(config["num_hidden_layers"])
     large.mkdir(parents=True, exist_ok=True)
     with _open(small) as file:
         names = list(file.keys())
@@ -187,41 +188,41 @@ def grow(small: Path, large: Path, size: Size, told: Callable[[str], None] = lam
         rest = [name for name in names if ".layers." not in name]
 
         def pieces() -> Iterator[dict[str, Tensor]]:
-            yield {name: growing.tensor(name, file.get_tensor(name)) for name in rest}
+            yield {name: enlarging.tensor(name, file.get_tensor(name)) for name in rest}
             last = dict[str, Tensor]()
             for i in range(size.layers):
                 if i < layers:
-                    last = {name: growing.tensor(name, file.get_tensor(name)) for name in mine[i]}
+                    last = {name: enlarging.tensor(name, file.get_tensor(name)) for name in mine[i]}
                     yield last
                     continue
                 if i == layers:
-                    last = growing.layer(last)
+                    last = enlarging.layer(last)
                 yield {name.replace(f".layers.{layers - 1}.", f".layers.{i}."): x for name, x in last.items()}
                 told(f"layer {i + 1} of {size.layers}")
 
         _write(large, pieces(), size.layers + 1)
-    _json(large / "config.json", growing.configured())
+    _json(large / "config.json", enlarging.configured())
     for name in BESIDE:
         if (small / name).is_file():
             shutil.copyfile(small / name, large / name)
 
 
-def grow_head(small: Path, large: Path, target: Path, size: Size) -> None:
-    """Write a grown copy of a draft head's folder, for a target that grew from the one in `target` to that size.
+def enlarge_head(small: Path, large: Path, target: Path, size: Size) -> None:
+    """Write a enlarged copy of a draft head's folder, for a target that grew from the one in `target` to that size.
 
     Raises:
         AssetError: files are missing, or it is of a kind that is not known. ConfigError: the size does not fit.
     """
     config, before = _config(small), int(_config(target)["num_hidden_layers"])
-    growing = Growing(config, size, size.layers)
+    enlarging = Enlarging(config, size, size.layers)
     large.mkdir(parents=True, exist_ok=True)
     with _open(small) as file:
-        grown = {name: growing.tensor(name, file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
+        enlarged = {name: enlarging.tensor(name, file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
     behind = (f"model.layers.{before}.", f"model.layers.{size.layers}.")  # where an MTP head stands
-    grown = {name.replace(*behind): tensor for name, tensor in grown.items()}
-    save_file({name: tensor.contiguous() for name, tensor in grown.items()}, large / "model.safetensors")
-    made = growing.configured()
-    if "fc.weight" in grown and "midlayer.hidden_norm.weight" in grown:  # EAGLE-3: the layers that it taps stay
+    enlarged = {name.replace(*behind): tensor for name, tensor in enlarged.items()}
+    save_file({name: tensor.contiguous() for name, tensor in enlarged.items()}, large / "model.safetensors")
+    made = enlarging.configured()
+    if "fc.weight" in enlarged and "midlayer.hidden_norm.weight" in enlarged:  # EAGLE-3: the layers that it taps stay
         made.setdefault("eagle_aux_hidden_state_layer_ids", [2, before // 2, before - 3])
     _json(large / "config.json", made)
 
@@ -230,14 +231,14 @@ def _config(folder: Path) -> dict[str, Any]:
     config = read_object(folder / "config.json")
     kind = config.get("model_type")
     if kind not in KINDS:
-        raise AssetError(f"{folder} is of type {kind!r}; {', '.join(KINDS)} can be grown.")
+        raise AssetError(f"{folder} is of type {kind!r}; {', '.join(KINDS)} can be enlarged.")
     return config
 
 
 def _open(folder: Path) -> Any:
     file = folder / "model.safetensors"
     if not file.is_file():
-        raise AssetError(f"There is no {file}: what is grown has its weights in one file.")
+        raise AssetError(f"There is no {file}: what is enlarged has its weights in one file.")
     return safe_open(file, "pt")
 
 

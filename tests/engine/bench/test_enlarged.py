@@ -1,4 +1,4 @@
-"""A grown pair writes what the small one writes, whatever drafts for it; what cannot grow is refused."""
+"""An enlarged pair writes what the small one writes, whatever drafts for it; what cannot be enlarged is refused."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from engine.bench.grown import HEADS, Growing, Size, grow, grow_head
+from engine.bench.enlarged import HEADS, Enlarging, Size, enlarge, enlarge_head
 from engine.cli import main
 from engine.errors import AssetError, ConfigError
 from engine.files.places import locate
@@ -21,18 +21,18 @@ NEW = ["ar", "sd", *HEADS]
 
 
 @pytest.fixture(scope="module")
-def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def enlarged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The embedded pair with all its heads, four times as wide and a little deeper, by the command."""
-    folder = tmp_path_factory.mktemp("grown") / "pair"
-    assert main(["grow", str(folder), "--target", "1024,14,800", "--draft", "768,3,500"]) == 0
+    folder = tmp_path_factory.mktemp("enlarged") / "pair"
+    assert main(["enlarge", str(folder), "--target", "1024,14,800", "--draft", "768,3,500"]) == 0
     return folder
 
 
 @pytest.fixture(scope="module")
-def labs(grown: Path) -> tuple[Lab, Lab]:
-    """The embedded pair and the grown one."""
-    heads = {role: str(grown / role) for role in HEADS}
-    large = Lab.load(target=str(grown / "target"), draft=str(grown / "draft"), dtype="float32", **heads)
+def labs(enlarged: Path) -> tuple[Lab, Lab]:
+    """The embedded pair and the enlarged one."""
+    heads = {role: str(enlarged / role) for role in HEADS}
+    large = Lab.load(target=str(enlarged / "target"), draft=str(enlarged / "draft"), dtype="float32", **heads)
     return Lab.load(preset="tiny", dtype="float32"), large
 
 
@@ -54,15 +54,15 @@ def test_methods_draft_what_they_drafted(labs: tuple[Lab, Lab], method: str) -> 
     assert [(r.fed, r.levels) for r in one.rounds] == [(r.fed, r.levels) for r in other.rounds]
 
 
-def test_what_is_added_is_not_silent_but_writes_nothing(grown: Path) -> None:
+def test_what_is_added_is_not_silent_but_writes_nothing(enlarged: Path) -> None:
     """Weights that read are random everywhere, so that a pass costs what such a pass costs; those that write are zero
     beyond what the small model wrote."""
-    index = json.loads((grown / "target" / "model.safetensors.index.json").read_text())["weight_map"]
-    last = load_file(grown / "target" / index["model.layers.13.mlp.down_proj.weight"])
+    index = json.loads((enlarged / "target" / "model.safetensors.index.json").read_text())["weight_map"]
+    last = load_file(enlarged / "target" / index["model.layers.13.mlp.down_proj.weight"])
     assert not last["model.layers.13.mlp.down_proj.weight"].any()
     assert not last["model.layers.13.self_attn.o_proj.weight"].any()
     assert last["model.layers.13.mlp.up_proj.weight"].ne(0).float().mean() > 0.99
-    first = load_file(grown / "target" / index["model.layers.0.mlp.down_proj.weight"])
+    first = load_file(enlarged / "target" / index["model.layers.0.mlp.down_proj.weight"])
     assert not first["model.layers.0.mlp.down_proj.weight"][256:].any()
     assert first["model.layers.0.self_attn.q_proj.weight"][300:, 300:].ne(0).float().mean() > 0.99
 
@@ -74,28 +74,28 @@ def test_what_is_added_is_not_silent_but_writes_nothing(grown: Path) -> None:
 def test_sizes_that_do_not_fit_are_refused(
     size: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["grow", str(tmp_path / "x"), "--target", size]) == 2
+    assert main(["enlarge", str(tmp_path / "x"), "--target", size]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_other_refusals(grown: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_refusals(enlarged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["grow", str(tmp_path / "x"), "--target", "wide"])
+        main(["enlarge", str(tmp_path / "x"), "--target", "wide"])
     assert "three whole numbers" in capsys.readouterr().err
-    assert main(["grow", str(grown)]) == 2 and "is not empty" in capsys.readouterr().err
-    assert main(["grow", str(tmp_path / "x"), "--preset", "easd_helps"]) == 2
+    assert main(["enlarge", str(enlarged)]) == 2 and "is not empty" in capsys.readouterr().err
+    assert main(["enlarge", str(tmp_path / "x"), "--preset", "easd_helps"]) == 2
     assert "no pair" in capsys.readouterr().err
     target = Path(locate(get_preset("tiny").models["target"]))
     with pytest.raises(AssetError, match="weights in one file"):
-        grow(grown / "target", tmp_path / "y", Size(1024, 20, 900))
+        enlarge(enlarged / "target", tmp_path / "y", Size(1024, 20, 900))
     other = tmp_path / "other"
     other.mkdir()
     (other / "config.json").write_text('{"model_type": "mamba"}')
-    with pytest.raises(AssetError, match=r"'mamba'.*can be grown"):
-        grow_head(other, tmp_path / "z", target, Size(512, 14, 800))
+    with pytest.raises(AssetError, match=r"'mamba'.*can be enlarged"):
+        enlarge_head(other, tmp_path / "z", target, Size(512, 14, 800))
     (other / "config.json").write_text('{"model_type": "llama", "hidden_size": 256}')
     save_file({"odd.weight": torch.zeros(3, 5)}, other / "model.safetensors")
     with pytest.raises(AssetError, match=r"odd.weight of shape \(3, 5\)"):
-        grow_head(other, tmp_path / "z", target, Size(512, 14, 800))
+        enlarge_head(other, tmp_path / "z", target, Size(512, 14, 800))
     with pytest.raises(ConfigError, match="has 256 already"):
-        Growing({"hidden_size": 256}, Size(128, 14, 800), 14)
+        Enlarging({"hidden_size": 256}, Size(128, 14, 800), 14)
