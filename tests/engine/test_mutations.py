@@ -270,7 +270,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         Fault(
             "draft tokens see the future",
             "engine.model.lean:LeanDecoder._chain",
-            "return kept[:, kept.shape[1] - T - start :]",
+            "return aligned(kept[:, kept.shape[1] - T - start :])",
             "return kept.new_zeros(len(kept), start + T)",
         ),
         memo,

@@ -297,7 +297,13 @@ def test_transformers_is_timed_with_the_models_that_are_loaded(
     preset: str, given: list[str], draft: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those of a case's pair as well, and with the draft that replaces a preset's own."""
-    seen = list[tuple[str, str | None]]()
+    seen, read = list[tuple[str, str | None]](), list[str]()
+
+    def loaded(_lab: Lab, folder: str) -> str:
+        read.append(folder)
+        return folder
+
+    monkeypatch.setattr(bench, "loaded", loaded)
     monkeypatch.setattr(bench, "theirs", lambda _lab, target, _n, assistant=None, **_: seen.append((target, assistant)))
     parser = argparse.ArgumentParser()
     add_models(parser)
@@ -306,6 +312,7 @@ def test_transformers_is_timed_with_the_models_that_are_loaded(
     assert {Path(target).name for target, _ in seen} == {"T" if "T" in given else "target"}
     assert ("hf assisted 5" in found) == bool(draft)
     assert [Path(helper).name for _, helper in seen if helper] == ([draft] if draft else [])
+    assert len(read) == 1 + bool(draft), "each of them once, however many contenders it has"
 
 
 def test_bench_reports_ratios_and_counts(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
