@@ -17,7 +17,7 @@ Dimension key: W width, W' enlarged width.
 import json
 import math
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +36,7 @@ POOL = 1 << 22  # random numbers, used over and over
 KINDS = ("llama", "qwen3", "medusa", "hydra")  # whose tensors are named so
 BESIDE = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "generation_config.json")
 HEADS = ("eagle2", "eagle3", "mtp", "dflash", "medusa", "hydra")
+WRITING = ("o_proj", "down_proj")  # to the residual channels
 FROM_ALL = ("fc", "eh_proj", "linear", "res_connection")  # matrices from residual channels to residual channels
 
 
@@ -122,8 +123,8 @@ class Enlarging:
         W, D = self.width, self.size.width
         if small.dim() == 1:
             if part.endswith("norm") and len(small) == W:
-                return self._padded(small * self.share**0.5, (D,), 0.0)
-            return self._padded(small, (D,), 0.0) if len(small) == W and name.endswith("bias") else small
+                return self._padded(small * self.share**0.5, (D,))
+            return self._padded(small, (D,)) if len(small) == W and name.endswith("bias") else small
         rows, columns = small.shape
         heads = D // self.channels
         if part == "q_proj":
@@ -132,21 +133,23 @@ class Enlarging:
             return self._reading(small, heads // self.group * self.channels)
         if part in ("gate_proj", "up_proj"):
             return self._reading(small, self.size.inner)
-        if part in ("o_proj", "down_proj"):
-            return self._padded(small, (D, D if part == "o_proj" else self.size.inner), 0.0)
+        if part in WRITING:
+            return self._padded(small, (D, D if part == "o_proj" else self.size.inner))
         if rows == W and columns % W == 0 and part in FROM_ALL:
-            return self._padded(self._reading(small, W), (D, columns // W * D), 0.0)
+            return self._padded(self._reading(small, W), (D, columns // W * D))
         if columns == W and (part in ("embed_tokens", "lm_head") or part.isdigit()):
-            return self._padded(small, (rows, D), 0.0)
+            return self._padded(small, (rows, D))
         raise AssetError(f"{name} of shape {tuple(small.shape)} is none of the tensors that can be enlarged.")
 
     def layer(self, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """A further layer, from the tensors of a enlarged one: it reads the text, and adds nothing to it."""
+        """A further layer, from the tensors of an enlarged one: it reads the text, and adds nothing to it."""
         made = dict[str, Tensor]()
         for name, tensor in like.items():
-            silent = name.rsplit(".", 2)[-2] in ("o_proj", "down_proj")
-            made[name] = tensor.clone() if tensor.dim() == 1 else torch.zeros_like(tensor) if silent else tensor.clone()
-            if tensor.dim() > 1 and not silent:
+            if tensor.dim() == 1:
+                made[name] = tensor
+            elif name.rsplit(".", 2)[-2] in WRITING:
+                made[name] = torch.zeros_like(tensor)
+            else:
                 made[name] = self._random(tensor.shape, tensor.dtype)
         return made
 
@@ -159,8 +162,8 @@ class Enlarging:
             made[: len(small), at * D : at * D + W] = small[:, at * W : (at + 1) * W]
         return made
 
-    def _padded(self, small: Tensor, shape: tuple[int, ...], by: float) -> Tensor:
-        made = small.new_full(shape, by)
+    def _padded(self, small: Tensor, shape: tuple[int, ...]) -> Tensor:
+        made = small.new_zeros(shape)
         made[tuple(slice(0, n) for n in small.shape)] = small
         return made
 
@@ -173,8 +176,18 @@ class Enlarging:
         return torch.randn(POOL, generator=torch.Generator().manual_seed(0)) * SPREAD
 
 
-def enlarge(small: Path, large: Path, size: Size, told: Callable[[str], None] = lambda _: None) -> None:
-    """Write a enlarged copy of a model's folder: weights layer by layer, configuration, tokenizer.
+def fits(small: Path, size: Size) -> int:
+    """Bytes that a model's folder takes at a size, about: those of its layers in two bytes a weight.
+
+    Raises:
+        AssetError: files are missing, or it is of a kind that is not known. ConfigError: the size does not fit.
+    """
+    enlarging, D = Enlarging(_config(small), size), size.width
+    return 2 * size.layers * (2 * D * D + 2 * D * D // enlarging.group + 3 * D * size.inner)
+
+
+def enlarge(small: Path, large: Path, size: Size) -> None:
+    """Write an enlarged copy of a model's folder: weights layer by layer, configuration, tokenizer.
 
     Raises:
         AssetError: files are missing, or it is of a kind that is not known. ConfigError: the size does not fit.
@@ -198,7 +211,6 @@ def enlarge(small: Path, large: Path, size: Size, told: Callable[[str], None] = 
                 if i == layers:
                     last = enlarging.layer(last)
                 yield {name.replace(f".layers.{layers - 1}.", f".layers.{i}."): x for name, x in last.items()}
-                told(f"layer {i + 1} of {size.layers}")
 
         _write(large, pieces(), size.layers + 1)
     _json(large / "config.json", enlarging.configured())
@@ -208,7 +220,7 @@ def enlarge(small: Path, large: Path, size: Size, told: Callable[[str], None] = 
 
 
 def enlarge_head(small: Path, large: Path, target: Path, size: Size) -> None:
-    """Write a enlarged copy of a draft head's folder, for a target that grew from the one in `target` to that size.
+    """Write an enlarged copy of a draft head's folder, for a target that grew from the one in `target` to that size.
 
     Raises:
         AssetError: files are missing, or it is of a kind that is not known. ConfigError: the size does not fit.

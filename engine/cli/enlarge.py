@@ -1,15 +1,18 @@
 """`enlarge`: a pair of a real model's size that writes what the embedded one writes, to measure speeds by."""
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
-from engine.bench.enlarged import BIG, HEADS, MIDDLE, Size, enlarge, enlarge_head
+from engine.bench.enlarged import BIG, HEADS, MIDDLE, Size, enlarge, enlarge_head, fits
 from engine.errors import ConfigError
 from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.files.written import ready_folder
+
+HEADS_SHARE = 0.35  # of the models' bytes, that their heads take besides
 
 
 def add_parser(subparsers: Any) -> None:
@@ -37,8 +40,12 @@ def handle(args: argparse.Namespace) -> int:
     out = ready_folder(args.out)
     if out.exists() and any(out.iterdir()):
         raise ConfigError(f"{out} is not empty: name a new folder.")
-    target = Path(locate(preset.models["target"]))
-    for role, size in (("target", args.target), ("draft", args.draft)):
+    target, sizes = Path(locate(preset.models["target"])), {"target": args.target, "draft": args.draft}
+    needed = sum(fits(Path(locate(preset.models[role])), size) for role, size in sizes.items()) * (1 + HEADS_SHARE)
+    out.mkdir(parents=True, exist_ok=True)
+    if (free := shutil.disk_usage(out).free) < needed:
+        raise ConfigError(f"About {needed / 1e9:.1f} GB are needed in {out}, and {free / 1e9:.1f} GB are free.")
+    for role, size in sizes.items():
         print(f"{role}: width {size.width}, {size.layers} layers, {size.inner} neurons", file=sys.stderr)
         enlarge(Path(locate(preset.models[role])), out / role, size)
     heads = [role for role in HEADS if role in preset.assets]

@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from engine.bench.doctor import examine
+from engine.bench.doctor import _methods, examine
 from engine.cli import main
-from engine.errors import ConfigError
+from engine.errors import ConfigError, EngineFault
+from engine.lab import Lab
 from engine.model import Model, load_model
 from tests.engine.model import readers, tiny
 from tests.engine.zoo import Zoo
@@ -85,3 +88,25 @@ def test_what_is_not_captured_is_told(zoo: Zoo, short: None, monkeypatch: pytest
     report = examine(model, str(folder))
     (found,) = (check for check in report.checks if check.name.startswith("static pass"))
     assert report.well and (found.state, found.told) == ("not here", "the model is spread over several devices")
+
+
+def test_methods_that_fail_or_write_something_else_are_told(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As wrong where sums are wide; in half precision a text that differs may be a near tie, and is told alone."""
+    lab = Lab(load_model(zoo.path("llama"), "cpu"))
+    assert _methods(lab).state == "ok"
+    plain, unlucky = Lab.run, ["sam"]
+
+    def run(self: Lab, method: str, *given: Any, **options: Any) -> Any:
+        if method in unlucky:
+            raise EngineFault("out of luck")
+        ids = plain(self, method, *given, **options).token_ids
+        return SimpleNamespace(token_ids=ids[:-1] if method == "pld" else ids)
+
+    monkeypatch.setattr(Lab, "run", run)
+    check = _methods(lab)
+    assert check.state == "wrong" and "otherwise pld" in check.told and "sam fails: out of luck" in check.told
+    unlucky.clear()
+    assert _methods(lab).state == "wrong"
+    monkeypatch.setattr("engine.bench.doctor.CLOSE", {})
+    check = _methods(lab)
+    assert check.state == "ok" and "otherwise pld" in check.told

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -76,6 +77,17 @@ def test_sizes_that_do_not_fit_are_refused(
 ) -> None:
     assert main(["enlarge", str(tmp_path / "x"), "--target", size]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_nothing_is_begun_that_cannot_be_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A draft's size that does not fit is told before the target is written, and a disk that is too small."""
+    assert main(["enlarge", str(tmp_path / "x"), "--draft", "100,3,500"]) == 2
+    assert "100 width" in capsys.readouterr().err and not (tmp_path / "x").exists()
+    monkeypatch.setattr("engine.cli.enlarge.shutil.disk_usage", lambda _: SimpleNamespace(free=10**10))
+    assert main(["enlarge", str(tmp_path / "y")]) == 2
+    assert "GB are needed" in capsys.readouterr().err and not list((tmp_path / "y").iterdir())
 
 
 def test_other_refusals(enlarged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
