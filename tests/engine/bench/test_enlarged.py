@@ -1,6 +1,8 @@
 """An enlarged pair writes what the small one writes, whatever drafts for it; what cannot be enlarged is refused."""
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,11 +24,12 @@ NEW = ["ar", "sd", *HEADS]
 
 
 @pytest.fixture(scope="module")
-def enlarged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def enlarged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The embedded pair with all its heads, four times as wide and a little deeper, by the command."""
     folder = tmp_path_factory.mktemp("enlarged") / "pair"
     assert main(["enlarge", str(folder), "--target", "1024,14,800", "--draft", "768,3,500"]) == 0
-    return folder
+    yield folder
+    shutil.rmtree(folder)  # some hundred MB
 
 
 @pytest.fixture(scope="module")
