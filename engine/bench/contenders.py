@@ -15,6 +15,8 @@ from engine.runs.running import prepare
 from engine.trace.outcome import calls
 from engine.trace.store import Trace
 
+LARGE = 2048  # megabytes
+
 
 def ours(lab: Lab, method: str | Card, new_tokens: int, record: Any = "light", **knobs: Any) -> Contender:
     """A method of the lab; the clock covers the whole call, prefill and building of the parts included."""
@@ -83,11 +85,10 @@ def loaded(lab: Lab, folder: str) -> Any:
     return AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, **where).eval()
 
 
-def bandwidth(device: torch.device, megabytes: int = 0, repetitions: int = 7) -> float:
-    """Bytes per second that a plain read of memory reaches here: the best of a few sums over a large tensor. Of a GPU
-    it is so large that caches and launches hardly count."""
-    on_cpu = device.type == "cpu"
-    x = torch.ones((megabytes or (256 if on_cpu else 2048)) * (1 << 20) // 4, device=device)
+def bandwidth(device: torch.device, megabytes: int = 256, repetitions: int = 7) -> float:
+    """Bytes per second that a plain read of memory reaches here: the best of a few sums over a large tensor, on other
+    devices than the CPU over so large a one that caches and launches hardly count."""
+    x = torch.ones((megabytes if device.type == "cpu" else LARGE) * (1 << 20) // 4, device=device)
     best = 0.0
     for _ in range(repetitions):
         began = perf_counter()

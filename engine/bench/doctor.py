@@ -242,7 +242,7 @@ def _figures(model: Model) -> Iterator[tuple[str, float]]:
 
     yield "launch of an operation, microseconds", 1e6 * _seconds(launches, device, 3) / LAUNCHES
     yield "read of one number, microseconds", 1e6 * _seconds(lambda: float(x), device, 200)
-    yield "memory read, GB/s", bandwidth(device, 64 if device.type == "cpu" else 0) / 1e9
+    yield "memory read, GB/s", bandwidth(device, 64) / 1e9
     if device.type != "cpu":
         host = torch.zeros(64 << 18)
         yield "host to device, GB/s", host.numel() * 4 / _seconds(lambda: host.to(device), device, 5) / 1e9

@@ -30,6 +30,9 @@ from torch import Tensor
 
 from engine.errors import AssetError, ConfigError
 from engine.files.documents import read_object
+from engine.heads.eagle import tapped
+from engine.heads.eagle_load import TAPS
+from engine.heads.files import read_weights
 
 SPREAD = 0.02  # of random weights
 POOL = 1 << 22  # random numbers, used over and over
@@ -176,7 +179,7 @@ class Enlarging:
         return torch.randn(POOL, generator=torch.Generator().manual_seed(0)) * SPREAD
 
 
-def fits(small: Path, size: Size) -> int:
+def bytes_of(small: Path, size: Size) -> int:
     """Bytes that a model's folder takes at a size, about: those of its layers in two bytes a weight.
 
     Raises:
@@ -228,14 +231,13 @@ def enlarge_head(small: Path, large: Path, target: Path, size: Size) -> None:
     config, before = _config(small), int(_config(target)["num_hidden_layers"])
     enlarging = Enlarging(config, size, size.layers)
     large.mkdir(parents=True, exist_ok=True)
-    with _open(small) as file:
-        enlarged = {name: enlarging.tensor(name, file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
+    enlarged = {name: enlarging.tensor(name, tensor) for name, tensor in read_weights(small).items()}
     behind = (f"model.layers.{before}.", f"model.layers.{size.layers}.")  # where an MTP head stands
     enlarged = {name.replace(*behind): tensor for name, tensor in enlarged.items()}
     save_file({name: tensor.contiguous() for name, tensor in enlarged.items()}, large / "model.safetensors")
     made = enlarging.configured()
     if "fc.weight" in enlarged and "midlayer.hidden_norm.weight" in enlarged:  # EAGLE-3: the layers that it taps stay
-        made.setdefault("eagle_aux_hidden_state_layer_ids", [2, before // 2, before - 3])
+        made.setdefault(TAPS, list(tapped(before)))
     _json(large / "config.json", made)
 
 

@@ -43,7 +43,6 @@ EXTRAS = (
     "sam_recycle:scope=global",
 )
 BESIDE = ("ar", "sd")  # timed beside another busy process too
-SPENT = "ms of processor time a round, median and 95th percentile"
 HISTORY = 10_000  # tokens that the lookup structures hold when they are timed
 
 
@@ -247,26 +246,37 @@ def _text(result: dict[str, Any]) -> str:
         *(_line(name, value, 2) for name, value in (result["ratios"] | result["recording"]).items()),
         *(["", "quality of the same answers", *quality_lines(result["quality"])] if "quality" in result else []),
         "",
-        *(["tokens per second beside another busy process, over those alone"] if result["busy"] else []),
-        *(_line(name, value, 2) for name, value in result["busy"].items()),
-        *([""] if result["busy"] else []),
+        *_part(
+            "tokens per second beside another busy process, over those alone",
+            [_line(name, value, 2) for name, value in result["busy"].items()],
+        ),
         "target calls, tokens verified, tokens a call",
         *(
             f"  {n:28} {c['calls']:6} {c['verify_tokens']:8} " + (f"{c['tau']:8.2f}" if c["calls"] else "no calls")
             for n, c in result["counts"].items()
         ),
         "",
-        *([f"lookups with {HISTORY:,} tokens of history: {SPENT}"] if result["lookups"] else []),
-        *(f"  {c['method']:28} {c['both']:8.3f} {c['worst']:8.3f}" for c in result["lookups"]),
-        "",
-        *(["trees: share of a round outside all passes of target and head, and its ms"] if result["trees"] else []),
-        *(f"  {n:28} {c['share']['median']:8.0%} {c['round_ms']['median']:8.1f}" for n, c in result["trees"].items()),
-        "",
+        *_part(
+            f"lookups with {HISTORY:,} tokens of history: ms of processor time a round, median and 95th percentile",
+            [f"  {c['method']:28} {c['both']:8.3f} {c['worst']:8.3f}" for c in result["lookups"]],
+        ),
+        *_part(
+            "trees: share of a round outside all passes of target and head, and its milliseconds",
+            [
+                f"  {n:28} {c['share']['median']:8.0%} {c['round_ms']['median']:8.1f}"
+                for n, c in result["trees"].items()
+            ],
+        ),
         f"limit: {result['limit_tokens_per_s']:.0f} tokens/s if a token only had to read "
         f"{result['weight_bytes'] / 1e6:.0f} MB of weights; "
         f"ar reaches {result['ar_share_of_limit']:.0%}",
     ]
     return "\n".join(lines)
+
+
+def _part(title: str, lines: list[str]) -> list[str]:
+    """A titled part of the text; nothing where nothing was measured."""
+    return [title, *lines, ""] if lines else []
 
 
 def _line(name: str, value: dict[str, Any], digits: int) -> str:

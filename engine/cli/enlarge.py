@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from engine.bench.enlarged import BIG, HEADS, MIDDLE, Size, enlarge, enlarge_head, fits
+from engine.bench.enlarged import BIG, HEADS, MIDDLE, Size, bytes_of, enlarge, enlarge_head
 from engine.errors import ConfigError
 from engine.files.places import locate
 from engine.files.presets import get_preset
@@ -41,7 +41,7 @@ def handle(args: argparse.Namespace) -> int:
     if out.exists() and any(out.iterdir()):
         raise ConfigError(f"{out} is not empty: name a new folder.")
     target, sizes = Path(locate(preset.models["target"])), {"target": args.target, "draft": args.draft}
-    needed = sum(fits(Path(locate(preset.models[role])), size) for role, size in sizes.items()) * (1 + HEADS_SHARE)
+    needed = sum(bytes_of(Path(locate(preset.models[role])), size) for role, size in sizes.items()) * (1 + HEADS_SHARE)
     out.mkdir(parents=True, exist_ok=True)
     if (free := shutil.disk_usage(out).free) < needed:
         raise ConfigError(f"About {needed / 1e9:.1f} GB are needed in {out}, and {free / 1e9:.1f} GB are free.")

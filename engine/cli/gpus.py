@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from engine.cli.benchtable import SAID, table
 from engine.files.places import ROOT
 
 FOLDER = ROOT / "docs" / "results" / "gpu"
@@ -44,7 +45,9 @@ def _enlarged(folder: Path) -> list[str]:
         f"FLAGS {_times(found)} {options}`. Texts and acceptance are those of the embedded pair, so ratios say what "
         "its drafts are worth where passes cost what they cost at that size; the vocabulary stays small.",
         "",
-        *_table(found),
+        SAID,
+        "",
+        *table(found),
         "",
         f"Transformers on the same pair: {_theirs(found)}. If a token only had to read the "
         f"target's {found['weight_bytes'] / 1e9:.1f} GB of weights there would be {found['limit_tokens_per_s']:.0f} "
@@ -61,22 +64,10 @@ def _small(folder: Path) -> list[str]:
         f"{_times(found)} --no-transformers --no-lookups --no-busy`: so small a network waits for launches, not for "
         "memory.",
         "",
-        *_table(found),
+        *table(found),
         "",
         _doctor(folder / f"doctor-{SMALL}.json"),
     ]
-
-
-def _table(found: dict[str, Any]) -> list[str]:
-    lines = ["| method | tokens/s | against `ar` | range | calls | tau |", "| --- | --: | --: | --- | --: | --: |"]
-    for name, count in found["counts"].items():
-        row = found["ratios"].get(f"{name} / ar", {"median": 1.0, "low": 1.0, "high": 1.0})
-        tau = "" if count["tau"] is None else f"{count['tau']:.2f}"
-        lines.append(
-            f"| `{name}` | {found['tokens_per_s'][name]['median']:.0f} | {row['median']:.2f} | {row['low']:.2f} to "
-            f"{row['high']:.2f} | {count['calls']} | {tau} |"
-        )
-    return lines
 
 
 def _times(found: dict[str, Any]) -> str:

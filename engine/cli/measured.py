@@ -7,6 +7,7 @@ from typing import Any
 
 from engine.cli.autobench import KEPT
 from engine.cli.autobench import LEAST as LEFT
+from engine.cli.benchtable import SAID, table
 from engine.cli.gpus import FOLDER as GPUS
 from engine.cli.gpus import gpu_whole
 from engine.files.places import ROOT
@@ -84,20 +85,10 @@ def bench(path: Path) -> str:
     found = json.loads(path.read_text(encoding="utf-8"))
     lines = [
         ratios([path]),
-        "Each method on the same prompts: tokens per second, also over those of `ar`, target calls, tokens verified "
-        "(roots included), tokens a target call.",
+        SAID,
         "",
-        "| method | tokens/s | against `ar` | range | calls | verified | tau |",
-        "| --- | --: | --: | --- | --: | --: | --: |",
+        *table(found),
     ]
-    for name, count in found["counts"].items():
-        row = found["ratios"].get(f"{name} / ar", {"median": 1.0, "low": 1.0, "high": 1.0})
-        tau = "" if count["tau"] is None else f"{count['tau']:.2f}"  # of what never calls the target
-        speed = found["tokens_per_s"][name]["median"]
-        lines.append(
-            f"| `{name}` | {speed:.0f} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | "
-            f"{count['calls']} | {count['verify_tokens']} | {tau} |"
-        )
     if any("scope=global" in name for name in found["counts"]):
         lines += [
             "",

@@ -18,7 +18,7 @@ from engine.heads.block import Spec, rope
 from engine.model.devices import aligned
 from engine.model.products import Product
 from engine.model.single import TABLE, Block, Row, Turn, small
-from engine.model.weights import interleave, transposed
+from engine.model.weights import interleave, transposed, turn
 from engine.sampling import NARROW
 
 STEP = 256  # positions that a table of rotations is rounded up to
@@ -267,14 +267,7 @@ class Turns:
         else:
             turns = tuple(table[where] for table in self._table)
         pairs = x_THC.view(*x_THC.shape[:-1], x_THC.shape[-1] // 2, 2)
-        if self._complex and pairs.element_size() > 2:
-            torch.view_as_complex(pairs).mul_(turns[0])
-            return
-        if self._complex:
-            pairs.copy_(torch.view_as_real(torch.view_as_complex(pairs.float()) * turns[0]))
-            return
-        (a, b), (cos, sin) = pairs.unbind(-1), turns
-        pairs.copy_(torch.stack((a * cos - b * sin, b * cos + a * sin), -1))
+        turn(pairs, turns)
 
 
 @lru_cache(maxsize=8)

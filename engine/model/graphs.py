@@ -171,7 +171,7 @@ class GraphedDecoder:
         logits, last, *kept = held.results
         return Rows(logits[T - want : T].clone(), last[:T].clone(), kept[0][:T].clone() if kept else None)
 
-    def _pass(self, cache: StaticCache, size: "Size", new: New) -> Captured:
+    def _pass(self, cache: StaticCache, size: Size, new: New) -> Captured:
         """The pass of this size over the cache, done for these rows."""
         held = cache.passes.get(size)
         if held is None:
@@ -190,7 +190,7 @@ class GraphedDecoder:
             self.replayed += 1
         return held
 
-    def _static(self, held: Captured, cache: StaticCache, size: "Size") -> tuple[Tensor, ...]:
+    def _static(self, held: Captured, cache: StaticCache, size: Size) -> tuple[Tensor, ...]:
         """`LeanDecoder.run` with all sizes fixed: every row is computed, and looks at all slots through a mask. What
         padding rows write lies behind what is read, and is written over by the next pass."""
         lean = self.lean

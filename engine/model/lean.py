@@ -25,7 +25,7 @@ from engine.model.layers import EVERYTHING, Sight, ropes_by_layer, sights_by_lay
 from engine.model.network import context_of, plain
 from engine.model.products import Product
 from engine.model.single import Single, single_of
-from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed
+from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed, turn
 from engine.sampling import NARROW, sent
 
 FEW, NEAR = 32, 2048  # rows of a chain whose mask is kept, and most slots before it
@@ -37,7 +37,7 @@ GATES: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-Turns = dict[tuple[torch.device, str], tuple[Tensor, ...]]  # rotations of a pass's rows, by device and rope
+Turns = dict[tuple[torch.device, str], tuple[Tensor, ...]]  # rotations, see `weights.turn`, by device and rope
 
 
 class LeanCache:
@@ -107,7 +107,7 @@ class LeanDecoder:
         self._rotary = body.rotary_emb
         none = self.embedding.new_empty(0)
         turned = ((home, layer.rope) for home, layer in zip(self.homes, self.layers, strict=True))
-        self._turns = dict.fromkeys(turned, (none, none, none))
+        self._turns: Turns = dict.fromkeys(turned, (none,))
         self._chains: dict[int, Tensor] = {}  # masks by their rows
 
     @property
@@ -123,18 +123,19 @@ class LeanDecoder:
         return LeanCache(self.homes, capacity, self.kv, self.channels, self.embedding)
 
     def rope(self, capacity: int) -> None:
-        """Rotations of all positions on each device of layers, for each rope: complex [S, 1, C/2] when wide, and
+        """Rotations of all positions on each device of layers, for each rope: complex [S, 1, C/2] when wide, else
         cosines and sines of that shape."""
-        if all(len(turn) >= capacity for turn, _, _ in self._turns.values()):
+        if all(len(table) >= capacity for table in self.tables):
             return
         pos = torch.arange(capacity, device=next(self._rotary.buffers()).device).unsqueeze(0)
         like = self.embedding if self.embedding.dtype == torch.float64 else self.embedding.float()
         for home, rope in self._turns:
             turns = self._rotary(like, pos, *([rope] if rope else []))
             cos, sin = (x[0, :, None, : self.channels // 2].contiguous() for x in turns)
-            turn = torch.complex(cos.to(like.dtype), sin.to(like.dtype)) if self.wide else cos
-            cos, sin = cos.to(self.embedding.dtype), sin.to(self.embedding.dtype)
-            self._turns[home, rope] = turn.to(home), cos.to(home), sin.to(home)
+            if self.wide:
+                self._turns[home, rope] = (torch.complex(cos.to(like.dtype), sin.to(like.dtype)).to(home),)
+            else:
+                self._turns[home, rope] = tuple(x.to(home, self.embedding.dtype) for x in (cos, sin))
 
     @property
     def tables(self) -> tuple[Tensor, ...]:
@@ -227,7 +228,7 @@ class LeanDecoder:
         n = torch.linalg.vector_norm(x_TD, 2, -1, True)
         return x_TD * torch.addcmul(self._eps, n, n).rsqrt_()
 
-    def turned(self, qkv: Tensor, w: Layer, where: "slice | Tensor | None", turns: "Turns") -> None:
+    def turned(self, qkv: Tensor, w: Layer, where: "slice | Tensor | None", turns: Turns) -> None:
         """Norm (Qwen3, Gemma 3) and rotate queries and keys in place; pairs of channels lie side by side. `turns` keeps
         the rotations of a pass's rows from layer to layer."""
         H, K, C = self.heads, self.kv, self.channels
@@ -235,17 +236,10 @@ class LeanDecoder:
             qkv[:, :H] = _rms(qkv[:, :H], w.q_norm, self.eps)
             qkv[:, H : H + K] = _rms(qkv[:, H : H + K], w.k_norm, self.eps)
         pairs = qkv[:, : H + K].view(qkv.shape[0], H + K, C // 2, 2)
-        turn = turns.get((qkv.device, w.rope))
-        if turn is None:
-            tables = self._turns[qkv.device, w.rope]
-            turn = turns[qkv.device, w.rope] = tuple(x[where] for x in (tables[:1] if self.wide else tables[1:]))
-        if not self.wide:
-            (a, b), (cos, sin) = pairs.unbind(-1), turn
-            pairs.copy_(torch.stack((a * cos - b * sin, b * cos + a * sin), -1))
-        elif pairs.element_size() > 2:
-            torch.view_as_complex(pairs).mul_(turn[0])
-        else:  # three kernels on a GPU where the above has eight
-            pairs.copy_(torch.view_as_real(torch.view_as_complex(pairs.float()) * turn[0]))
+        rows = turns.get((qkv.device, w.rope))
+        if rows is None:
+            rows = turns[qkv.device, w.rope] = tuple(table[where] for table in self._turns[qkv.device, w.rope])
+        turn(pairs, rows)
 
     def attend(
         self, q_THC: Tensor, kv: Tensor, mask: Tensor | None, causal: bool, sinks: Tensor | None = None

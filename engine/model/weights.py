@@ -79,6 +79,17 @@ def transposed(weight: Tensor) -> Tensor:
     return weight.t().contiguous() if weight.device.type == "cpu" else weight.t()
 
 
+def turn(pairs: Tensor, rows: Sequence[Tensor]) -> None:
+    """Rotate pairs of channels [..., 2] in place by what their rows have: complex numbers, or cosines and sines."""
+    if len(rows) > 1:
+        (a, b), (cos, sin) = pairs.unbind(-1), rows
+        pairs.copy_(torch.stack((a * cos - b * sin, b * cos + a * sin), -1))
+    elif pairs.element_size() > 2:
+        torch.view_as_complex(pairs).mul_(rows[0])
+    else:  # three kernels on a GPU where cosines and sines take eight
+        pairs.copy_(torch.view_as_real(torch.view_as_complex(pairs.float()) * rows[0]))
+
+
 def factors(norm: Any, family: Family) -> Tensor:
     """What a norm multiplies by; Gemma's is a sum, and of half types a wider one."""
     weight: Tensor = norm.weight.data
