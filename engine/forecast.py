@@ -30,9 +30,9 @@ class Forecast:
     command: str = ""
     further: tuple[float, ...] = ()
 
-    def chance(self, share: float, before: int = 0) -> float:
-        """That a token holds of which the drafter is so sure, behind so many of the same draft."""
-        return (self.further if self.further and before >= NEAR else self.held)[bin_of(share)]
+    def chances(self, before: int = 0) -> tuple[float, ...]:
+        """By bin, that a token holds of which the drafter is so sure, behind so many of the same draft."""
+        return self.further if self.further and before >= NEAR else self.held
 
     def bins(self) -> list[tuple[float, float]]:
         """Where each bin begins, and the share of its draft tokens that held among the first of a draft."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from engine.costs.curve import Costs
 from engine.costs.pace import HELD, Pace, Share, Told, best_length
-from engine.forecast import EDGES, TRUST, Forecast, bin_of
+from engine.forecast import EDGES, NEAR, TRUST, Forecast, bin_of
 
 MOST_CHAIN = 64  # draft tokens that a choice never exceeds
 FIRST_LENGTH = 5  # of a chain about which nothing is known
@@ -63,6 +63,8 @@ class ChainChoice:
 
     def _round(self, stepwise: bool) -> None:
         self._chosen = False  # a drafter that copies for once asks for no length
+        self._rate, self._length = max(self.pace.rate, self._plain), self._each.value()
+        self._expected: list[list[float]] = []  # by bin, near and further on, where there is a forecast
         self._stepwise, self._asked = stepwise, 0
         self._shares, self._chances, self._reached = list[float](), list[float](), 1.0
         self._least = 0.0
@@ -94,8 +96,7 @@ class ChainChoice:
     def more(self, drafted: int, share: float) -> bool:
         """Whether the next token, of which the drafter is so sure, joins the draft: its own time is spent."""
         self._asked = drafted + 1
-        prior = share**TRUST if self.forecast is None else self.forecast.chance(share, drafted)
-        chance = self._bins[bin_of(share)].value(prior)
+        chance = self._chance(share, drafted)
         self._least, following = self._worth(drafted, 0.0), self._reached * chance
         if drafted and following < self._least:
             self._following, self._refused = following, share
@@ -104,6 +105,18 @@ class ChainChoice:
         self._chances.append(chance)
         self._reached, self._following = following, None
         return True
+
+    def _chance(self, share: float, drafted: int) -> float:
+        """That a token holds of which the drafter is so sure, behind so many; asked at every step, so what stays the
+        same within a round is worked out once."""
+        place = bin_of(share)
+        if self.forecast is None:
+            return self._bins[place].value(share**TRUST)
+        if not self._expected:
+            near, further = self.forecast.chances(), self.forecast.chances(NEAR)
+            for priors in (near, further):
+                self._expected.append([own.value(prior) for own, prior in zip(self._bins, priors, strict=True)])
+        return self._expected[drafted >= NEAR][place]
 
     def among(self, shares: Sequence[float]) -> int:
         """How many of the tokens of a draft that was made in one pass are verified, by how sure the drafter is of
@@ -122,8 +135,8 @@ class ChainChoice:
 
     def _worth(self, drafted: int, step: float) -> float:
         """The chance from which on one more token, and so much drafting, is worth its time."""
-        each = self._each.value()
-        return max(self.pace.rate, self._plain) * (step / each + self.costs.further(round(each * drafted) + 1))
+        each = self._length
+        return self._rate * (step / each + self.costs.further(round(each * drafted) + 1))
 
     def told(self, drafted: int, steps: int | None = None) -> Told:
         """This round's choice, of so many draft tokens that are verified, made in as many `steps` or others."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from engine.errors import ConfigError
 from engine.trace.records import CostsRecord
 
+AHEAD = 8  # tokens over which a pass is looked at for what one more costs
 Sample = tuple[int, float]  # tokens that the target reads at once, and the milliseconds of that pass
 
 
@@ -36,6 +37,11 @@ class Curve:
         return tuple(self.at(tokens) for tokens in range(128))
 
     @cached_property
+    def further(self) -> tuple[float, ...]:
+        """One more token in a pass over 0 to 127: the mean over the next `AHEAD`, since measured curves have steps."""
+        return tuple((self.at(tokens + AHEAD) - self.at(tokens)) / AHEAD for tokens in range(128))
+
+    @cached_property
     def _least(self) -> float:
         return min(ms for _, ms in self.samples) / 2
 
@@ -56,12 +62,10 @@ class Costs:
         """A pass of the target over so many tokens, the root included."""
         return self.passes.at(tokens)
 
-    def further(self, tokens: int, ahead: int = 8) -> float:
-        """One more token in a pass over so many: the mean over the next few, since measured curves have steps."""
-        whole = self.passes.whole
-        if tokens + ahead < len(whole):
-            return (whole[tokens + ahead] - whole[tokens]) / ahead
-        return (self.verify(tokens + ahead) - self.verify(tokens)) / ahead
+    def further(self, tokens: int) -> float:
+        """One more token in a pass over so many; see `Curve.further`."""
+        known = self.passes.further
+        return known[tokens] if tokens < len(known) else (self.verify(tokens + AHEAD) - self.verify(tokens)) / AHEAD
 
     def draft(self, steps: int, rows: int | None = None) -> float:
         """A draft of so many steps: a chain, or a tree in which so many nodes went on."""

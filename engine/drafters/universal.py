@@ -14,7 +14,7 @@ from engine.draft import EMPTY, Draft, chain
 from engine.model import Tokenizer
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome
 from engine.parts.protocols import SPELT
-from engine.parts.writing import first_choice, first_choices
+from engine.parts.writing import choice, first_choices
 
 PARTIAL = "\ufffd"  # what a decoder writes for a part of a character
 
@@ -70,10 +70,8 @@ class Universal:
             return list(takewhile(lambda token: token not in self.theirs.stop_ids, found))
         while len(written) < limit:
             row = self.session.forward([*ids, *written], checked=True).logits
-            if not shape.more(len(written), row[0]):
-                break
-            token = first_choice(row)
-            if token in self.theirs.stop_ids:
+            token = choice(shape, len(written), row)
+            if token is None or token in self.theirs.stop_ids:
                 break
             written.append(token)
         return written

@@ -232,6 +232,18 @@ class Ending(Protocol):
 
 
 @runtime_checkable
+class Weighing(Protocol):
+    """What a chain shape has besides where one number is all that it looks at of a row of logits. On another device
+    than the CPU the number then comes with the token, so that the host waits once a step and not twice."""
+
+    def weigh(self, logits_NV: Tensor) -> Tensor:
+        """The number of each row [N]."""
+
+    def goes_on(self, drafted: int, weight: float, logits_V: Tensor) -> bool:
+        """In place of `more`, given the row's number; the row itself is not to be read here."""
+
+
+@runtime_checkable
 class Stepwise(Protocol):
     """What a chain shape has besides where it need not know how long a draft gets before it is begun."""
 

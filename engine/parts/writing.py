@@ -5,7 +5,7 @@ Dimension key: N drafted, V vocabulary.
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from torch import Tensor
 from engine.draft import EMPTY, Draft, chain
 from engine.errors import EngineFault
 from engine.model.session import NAN, check_finite
-from engine.parts.protocols import ChainShape, Context, Ending, Stepwise
+from engine.parts.protocols import ChainShape, Context, Ending, Stepwise, Weighing
 from engine.sampling import distribution, drawn, first_argmax, pick, read, sent
 from engine.trace.records import RoundExtras
 
@@ -163,13 +163,11 @@ def _step_by_step(
     """
     made, text = Chain([], [], [], []), list(context.tokens)
     ends = shape.ends if isinstance(shape, Ending) else None
-    while shape.more(len(made.tokens), row[0]):
+    while (found := _next(context, shape, len(made.tokens), row)) is not None:
+        token, dist = found
         made.rows.append(row)
-        if context.sampling.greedy:
-            token = first_choice(row)
-        else:
-            made.drawn.append(distribution(row, context.sampling)[0])
-            token = pick(made.drawn[-1], context.streams.uniform("draft"))
+        if dist is not None:
+            made.drawn.append(dist)
         made.tokens.append(token)
         text.append(token)
         if context.full:
@@ -218,6 +216,54 @@ def _at_once(
     if us:
         context.streams.uniforms("draft", n)
     return Chain(tokens[:n], made.rows[:n], made.drawn[:n], made.sources[:n], tuple(gauged[:n]) or None)
+
+
+def _next(context: Context, shape: ChainShape, drafted: int, row_1V: Tensor) -> tuple[int, Tensor | None] | None:
+    """The next token and the distribution [V] that it was drawn from, or None where the shape goes on no further.
+
+    Raises:
+        EngineFault: a logit is NaN.
+    """
+    if context.sampling.greedy:
+        token = choice(shape, drafted, row_1V)
+        return None if token is None else (token, None)
+    if not _apart(shape, row_1V):
+        if not shape.more(drafted, row_1V[0]):
+            return None
+        dist = distribution(row_1V, context.sampling)[0]
+        return pick(dist, context.streams.uniform("draft")), dist
+    dist = distribution(row_1V, context.sampling)[0]
+    token = _weighed(shape, drafted, row_1V, drawn(dist, *context.streams.coming("draft", 1)))
+    if token is None:
+        return None
+    context.streams.uniform("draft")
+    return token, dist
+
+
+def choice(shape: ChainShape, drafted: int, row_1V: Tensor) -> int | None:
+    """The argmax of a row that a session has given as `checked`, or None where the shape goes on no further.
+
+    Raises:
+        EngineFault: a logit is NaN.
+    """
+    if _apart(shape, row_1V):
+        return _weighed(shape, drafted, row_1V, first_argmax(row_1V))
+    return first_choice(row_1V) if shape.more(drafted, row_1V[0]) else None
+
+
+def _apart(shape: ChainShape, row_1V: Tensor) -> TypeGuard[Weighing]:
+    """Whether the row's number and token are to come from another device together."""
+    return row_1V.device.type != "cpu" and isinstance(shape, Weighing)
+
+
+def _weighed(shape: Weighing, drafted: int, row_1V: Tensor, at_1: Tensor) -> int | None:
+    """The token, or None where its row's number ends the draft; one transfer.
+
+    Raises:
+        EngineFault: a logit is NaN.
+    """
+    (token,), (weight,) = _sound(at_1, row_1V, shape.weigh(row_1V))
+    return token if shape.goes_on(drafted, weight, row_1V[0]) else None
 
 
 def first_choice(row_1V: Tensor) -> int:

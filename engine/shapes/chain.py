@@ -47,7 +47,13 @@ class Chain:
         return self.choice.limit(stepwise=True) if self.choice else self.gamma
 
     def more(self, drafted: int, logits_V: Tensor) -> bool:
-        if self.choice is None or self.choice.more(drafted, float(surest(logits_V))):
+        return self.choice is None or self.goes_on(drafted, float(surest(logits_V)), logits_V)
+
+    def weigh(self, logits_NV: Tensor) -> Tensor:
+        return surest(logits_NV)
+
+    def goes_on(self, drafted: int, weight: float, logits_V: Tensor) -> bool:
+        if self.choice is None or self.choice.more(drafted, weight):
             return True
         self._refused = logits_V
         return False

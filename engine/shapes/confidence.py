@@ -101,11 +101,17 @@ class ConfidenceChain:
         return self.k_max
 
     def more(self, drafted: int, logits_V: Tensor) -> bool:
+        return not self.looks or self.goes_on(drafted, float(self.weigh(logits_V.unsqueeze(0))), logits_V)
+
+    def weigh(self, logits_NV: Tensor) -> Tensor:
+        return self.gauge(logits_NV)
+
+    def goes_on(self, drafted: int, weight: float, logits_V: Tensor) -> bool:
         if not self.looks:
             return True
         if drafted >= self.k_min and drafted >= self._length(self._seen):
             return False
-        self._seen += self.gauge(logits_V.unsqueeze(0)).tolist()
+        self._seen.append(weight)
         return True
 
     def keep(self, draft: Draft) -> Draft:

@@ -118,11 +118,14 @@ class EntropyStop:
         return self.gamma
 
     def more(self, drafted: int, logits_V: Tensor) -> bool:
-        if drafted == 0:
-            return True
-        h = float(entropy(logits_V.unsqueeze(0)))
-        if self.bound.stops(h):
-            self._stopped = h
+        return drafted == 0 or self.goes_on(drafted, float(self.weigh(logits_V.unsqueeze(0))), logits_V)
+
+    def weigh(self, logits_NV: Tensor) -> Tensor:
+        return entropy(logits_NV)
+
+    def goes_on(self, drafted: int, weight: float, logits_V: Tensor) -> bool:
+        if drafted and self.bound.stops(weight):
+            self._stopped = weight
             return False
         return True
 

@@ -20,7 +20,7 @@ CURVE = Costs(passes=Curve(((1, 2.0), (4, 2.6), (8, 3.0), (16, 5.0))), start=0.1
 
 def test_the_curve_is_a_line_between_what_was_measured_and_beyond() -> None:
     assert [CURVE.verify(n) for n in (1, 2, 4, 6, 8, 12, 20)] == pytest.approx([2.0, 2.2, 2.6, 2.8, 3.0, 4.0, 6.0])
-    assert CURVE.further(8, ahead=8) == pytest.approx(0.25)
+    assert CURVE.further(8) == pytest.approx(0.25)
     assert CURVE.round(None, 1) == pytest.approx(2.2)
     assert CURVE.round(5, 6) == pytest.approx(0.1 + 5 * 0.3 + 2.8 + 0.2)
     assert CURVE.round(2, 9, rows=6) == pytest.approx(0.1 + 2 * 0.3 + 4 * 0.05 + 3.25 + 0.2)

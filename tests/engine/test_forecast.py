@@ -40,6 +40,11 @@ def with_forecast(found: Forecast) -> Lab:
     return lab
 
 
+def said(found: Forecast, share: float, before: int = 0) -> float:
+    """What a forecast says of a token of which a drafter is so sure, behind so many."""
+    return found.chances(before)[bin_of(share)]
+
+
 def test_bins_hold_their_lower_edge_and_middles_lie_within() -> None:
     assert [bin_of(edge) for edge in EDGES] == list(range(1, len(EDGES) + 1)) and bin_of(0.0) == 0
     assert [bin_of(middle) for middle in MIDDLES] == list(range(len(MIDDLES)))
@@ -47,20 +52,20 @@ def test_bins_hold_their_lower_edge_and_middles_lie_within() -> None:
 
 def test_a_share_is_counted_beside_one_test_that_came_out_as_trusted() -> None:
     found = forecast([(0.3, False, 0), (0.4, False, 1), (0.4, True, 2), (0.9999, True, NEAR - 1)])
-    assert found.chance(0.26) == pytest.approx((1 + MIDDLES[2] ** TRUST) / 4, abs=1e-3)
-    assert found.chance(1.0) == pytest.approx(1.0, abs=1e-3)
-    assert found.chance(0.05) == pytest.approx(MIDDLES[0] ** TRUST, abs=1e-3)  # nothing was tested there
+    assert said(found, 0.26) == pytest.approx((1 + MIDDLES[2] ** TRUST) / 4, abs=1e-3)
+    assert said(found, 1.0) == pytest.approx(1.0, abs=1e-3)
+    assert said(found, 0.05) == pytest.approx(MIDDLES[0] ** TRUST, abs=1e-3)  # nothing was tested there
 
 
 def test_tokens_behind_the_first_of_a_draft_have_shares_of_their_own_that_begin_with_the_whole_one() -> None:
     known = [(0.3, False, 0)] * 6 + [(0.3, True, NEAR - 1)] * 2 + [(0.3, True, NEAR)] * 8
     found, whole = forecast(known), (10 + MIDDLES[2] ** TRUST) / 17
-    assert found.chance(0.3, 0) == found.chance(0.3, NEAR - 1) == pytest.approx((2 + ALIKE * whole) / 12, abs=1e-3)
-    assert found.chance(0.3, NEAR) == found.chance(0.3, 99) == pytest.approx((8 + ALIKE * whole) / 12, abs=1e-3)
-    assert found.chance(0.6, 0) == found.chance(0.6, NEAR) == pytest.approx(MIDDLES[3] ** TRUST, abs=1e-3)
+    assert said(found, 0.3, 0) == said(found, 0.3, NEAR - 1) == pytest.approx((2 + ALIKE * whole) / 12, abs=1e-3)
+    assert said(found, 0.3, NEAR) == said(found, 0.3, 99) == pytest.approx((8 + ALIKE * whole) / 12, abs=1e-3)
+    assert said(found, 0.6, 0) == said(found, 0.6, NEAR) == pytest.approx(MIDDLES[3] ** TRUST, abs=1e-3)
     assert [held for _, held in found.further_bins()] == list(found.further) != [held for _, held in found.bins()]
     near = forecast(known[:8])  # no draft was tested any further
-    assert near.further == () == tuple(near.further_bins()) and near.chance(0.3, NEAR) == near.chance(0.3)
+    assert near.further == () == tuple(near.further_bins()) and said(near, 0.3, NEAR) == said(near, 0.3)
 
 
 def test_a_draft_ends_where_the_forecast_of_its_place_says_so() -> None:
@@ -178,6 +183,7 @@ def test_a_method_without_a_lossless_chain_or_without_probabilities_is_refused()
         measured(toy_lab(), "pld", ["abcab"], max_new_tokens=8)
 
 
+@pytest.mark.thorough
 def test_what_a_refused_token_would_have_been_is_read_off_the_target(
     cheap: None, zoo: Zoo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,6 +248,7 @@ def test_a_damaged_forecast_is_refused(tmp_path: Path, given: str, said: str) ->
         read_preset(path)
 
 
+@pytest.mark.thorough
 def test_the_command_prints_a_preset_s_entry(capsys: pytest.CaptureFixture[str]) -> None:
     short = ["--task", "sentences,functions", "--items", "2", "--max-new-tokens", "24"]
     assert main(["calibrate", "--forecast", "sd", "--preset", "tiny", *short]) == 0

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from engine.config import Card
+from engine.config import AUTO, Card
+from engine.costs import Costs, Curve
 from engine.lab import Lab
 from engine.methods import CARDS, get_card
+from engine.runs import costs as measuring
 from engine.shapes import SHAPES
 from engine.trace.events import Round
 from tests.engine.devices.pretend import EMBEDDED, PROMPTS, Pretend, embedded, loaded, pretended
@@ -17,7 +19,7 @@ from tests.engine.drafters.heads import headed
 from tests.engine.zoo import Zoo
 
 LIGHT, FULL = {"chain": 3, "tree": 6}, 12
-LOOKS = {"adaedl": 2, "rsd": 1, "adaedl_eagle": 1}  # reads a step of methods that decide after each whether to go on
+LOOKS = {"adaedl": 1, "rsd": 1, "adaedl_eagle": 1}  # reads a step of methods that decide after each whether to go on
 APART = {"autojudge": 1}  # the judge's scores: its draft pass is run only where a token was rejected
 
 
@@ -40,7 +42,7 @@ def reads(
     found, before = list[tuple[int, list[str]]](), 0
     for event in lab.stream(method, prompt, max_new_tokens=n, seed=5, **options):
         if isinstance(event, Round):
-            found.append((event.levels + 1, mode.waits[before:]))
+            found.append((event.extras.get("draft_tokens", event.levels) + 1, mode.waits[before:]))
         before = len(mode.waits)
     return found[1:]
 
@@ -63,6 +65,36 @@ def test_rounds_of_a_chain_and_a_tree(zoo: Zoo, tmp_path: Path) -> None:
         lab = Lab(loaded(path, "cuda:0"), {"draft": draft}, plain.asset_paths)
         for method in ("sd", "eagle3"):
             check(lab, mode, method, [5, 9, 12, 7], 0.8, 12)
+
+
+ASKED = (
+    ("sd", {"gamma": AUTO}),
+    ("adaedl", {"lambda0": 0.1}),
+    ("cm_asd", {"lookahead": "incremental"}),
+    ("universal", {"gamma": AUTO}),
+)
+
+
+@pytest.mark.parametrize("temperature", (0.0, 0.8))
+@pytest.mark.parametrize("method, knobs", ASKED, ids=lambda it: it if isinstance(it, str) else "")
+def test_a_chain_that_is_asked_after_each_token_waits_once_a_step(
+    zoo: Zoo, method: str, knobs: dict[str, Any], temperature: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The token and what its shape asks come together; drafts are those of a CPU, to the token."""
+    monkeypatch.setattr(measuring, "_measured", lambda *_: Costs(Curve(((1, 9.0), (16, 9.5))), start=0.1, step=0.1))
+    path = zoo.path("llama", vocab=32)
+    noise = zoo.draft_path(path, "noise")
+    here = Lab(loaded(path, "cpu"), {"draft": loaded(noise, "cpu")})
+    given = {"temperature": temperature, "record": "light", **knobs}
+    want = here.run(method, [5, 9, 12, 7], max_new_tokens=16, seed=5, **given)
+    with pretended() as mode:
+        lab = Lab(loaded(path, "cuda:0"), {"draft": loaded(noise, "cuda:0")})
+        trace = lab.run(method, [5, 9, 12, 7], max_new_tokens=16, seed=5, **given)
+        for steps, lines in reads(lab, mode, method, [5, 9, 12, 7], 16, **given):
+            assert len(lines) <= LIGHT["chain"] + steps, (steps, lines)
+    drafted = [event.drafted for event in trace.rounds]
+    assert trace.token_ids == want.token_ids and drafted == [event.drafted for event in want.rounds]
+    assert max(drafted) > 1
 
 
 @pytest.mark.slow
