@@ -1,4 +1,4 @@
-# The words: app, test, test-installed, test-wheel, test-packed, test-gpu, test-floor, test-newest, check, format, golden, lock. Each sets up what
+# The words: app, test, test-thorough, test-installed, test-wheel, test-packed, test-gpu, test-floor, test-newest, check, format, golden, lock. Each sets up what
 # it needs in .venv, and in node_modules where node is.
 PYTHON ?= python3
 VENV := .venv
@@ -8,19 +8,26 @@ TORCH ?= torch==2.13.0
 # The page's development tools (Biome, tsc, node's test runner); nobody needs them to serve or to use the page.
 NODE := $(shell command -v node 2>/dev/null)
 BIN := node_modules/.bin
+# What every change must pass, but for what drives a browser or starts a server; of it, tests of under a second or so.
+EVERY := not slow and not browser and not installed and not gpu
+QUICK := $(EVERY) and not thorough
 export HF_HUB_DISABLE_TELEMETRY = 1
 export GRADIO_ANALYTICS_ENABLED = False
 export TOKENIZERS_PARALLELISM = false
 
 FLOOR := build/floor
 
-.PHONY: lock test-floor test-newest app test test-all test-gpu test-installed test-wheel test-packed test-browser test-page check check-page format format-page golden setup setup-dev
+.PHONY: lock test-floor test-newest app test test-thorough test-all test-gpu test-installed test-wheel test-packed test-browser test-page check check-page format format-page golden setup setup-dev
 
 app: setup
 	$(PY) -m app
 
 test: setup-dev test-page
-	$(PY) -m pytest -q -n 2 -m "not slow and not browser and not installed and not gpu"
+	$(PY) -m pytest -q -n 2 -m "$(QUICK)"
+
+# The others of it.
+test-thorough: setup-dev
+	$(PY) -m pytest -q -n 2 -m "$(EVERY) and thorough"
 
 test-browser: setup-dev
 	$(PY) -m pytest -q -rR -m browser --reruns 2 tests/browser
@@ -63,7 +70,7 @@ test-floor: setup-dev
 	$(FLOOR)/bin/pip install -q $(FLOOR_TORCH)
 	$(FLOOR)/bin/pip install -q -r build/floor-others.txt
 	$(FLOOR)/bin/pip install -q -c build/floor-others.txt -r requirements-dev.txt
-	$(FLOOR)/bin/python -m pytest -q -n 2 -m "not slow and not browser and not installed and not gpu"
+	$(FLOOR)/bin/python -m pytest -q -n 2 -m "$(EVERY)"
 
 # The newest versions that the requirements allow, in an environment of their own: what will break before users meet it.
 NEWEST := build/newest
@@ -73,7 +80,7 @@ test-newest:
 	$(PYTHON) -m venv $(NEWEST)
 	$(NEWEST)/bin/pip install -q $(TORCH)
 	$(NEWEST)/bin/pip install -q -r requirements-dev.txt
-	$(NEWEST)/bin/python -m pytest -q -n 2 -m "not slow and not browser and not installed and not gpu"
+	$(NEWEST)/bin/python -m pytest -q -n 2 -m "$(EVERY)"
 
 # Exact versions with hashes for the container, CI and `make setup`; torch is not among them, since each machine has its own build of it.
 lock: setup-dev

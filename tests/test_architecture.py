@@ -119,6 +119,7 @@ def test_only_the_command_line_prints() -> None:
     assert not loud
 
 
+@pytest.mark.thorough
 def test_no_machine_is_named() -> None:
     """No folder of the machine something was written on, and no private host, in any tracked text."""
     folders = "|".join(("work", "root", "home/[a-z]", "Users/[a-z]", "mnt", "opt/[a-z]"))

@@ -23,6 +23,7 @@ def test_the_recording_bears_out_the_claims(case):
     assert failures(case, traces) == []
 
 
+@pytest.mark.thorough
 def test_a_threshold_set_by_hand_is_labelled():
     """A lane that was recorded with other knobs than those calibrated for its pair says both values."""
     by_hand = set()

@@ -109,6 +109,7 @@ def texts() -> list[Path]:
     return [path for path in [*found, *(ROOT / name for name in LOOSE)] if path.name != HERE]
 
 
+@pytest.mark.thorough
 def test_every_citation_resolves() -> None:
     lost = {
         str(path.relative_to(ROOT)): found

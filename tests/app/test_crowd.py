@@ -40,6 +40,7 @@ def client(base: str) -> Iterator[httpx.Client]:
         yield one
 
 
+@pytest.mark.thorough
 def test_files_are_read_a_few_at_a_time(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     busy = Busy({"lanes": []})
     for module, name in ((routes, "open_traces"), (pooled, "pooled"), (build, "open_traces")):

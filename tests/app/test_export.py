@@ -87,6 +87,7 @@ def test_a_run_of_ones_own_is_what_the_page_shows(traces, tmp_path):
     assert "<title>&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;</title>" in titled
 
 
+@pytest.mark.thorough
 def test_a_folder_keeps_long_answers_in_files_of_their_own(tmp_path):
     written = write(Content(cases=["first_look", "all_methods"]), f"{tmp_path}/site/")
     index = tmp_path / "site/index.html"

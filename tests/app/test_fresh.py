@@ -45,6 +45,7 @@ def test_a_prompt_of_no_family_is_known_as_one():
     assert {kind["task"] for kind in fresh.kinds() if kind["family"] == "encoder-decoder"} == set(SOURCED)
 
 
+@pytest.mark.thorough
 def test_the_words_of_a_kind_are_those_of_its_prompts():
     words = {kind["task"]: set(kind["words"]) for kind in fresh.kinds()}
     for family, known in words.items():

@@ -135,6 +135,7 @@ def test_who_leaves_while_it_waits_leaves_the_line(base: str, name: str, service
         assert time.monotonic() - left < 3 and not lab.open_streams
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name, waits", [("run", True), ("decode", False)])
 def test_a_call_whose_answer_nobody_fetches_ends(
     base: str, name: str, waits: bool, service: Service, lab: FakeLab, queue: Any
@@ -203,6 +204,7 @@ def crowd(service: Service, base: str, many: int, call: Callable[[int], Call]) -
         thread.join(60)
 
 
+@pytest.mark.thorough
 def test_programs_of_one_address_leave_room_for_others(base: str, service: Service, lab: FakeLab) -> None:
     """`run`, and repetitions of programs that give no key, which wait under their address too."""
     lab.pause = 0.0

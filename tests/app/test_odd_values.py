@@ -58,6 +58,7 @@ def test_odd_calls_of_the_pages_own_functions(base: str, caplog: pytest.LogCaptu
     assert "Traceback" not in caplog.text + capfd.readouterr().err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SOUND)
 def test_odd_arguments_of_the_api(base: str, name: str, caplog: pytest.LogCaptureFixture, capfd: Any) -> None:
     caplog.set_level(logging.INFO, "app")
@@ -129,6 +130,7 @@ GETS = (
 )
 
 
+@pytest.mark.thorough
 def test_odd_bodies_and_queries(base: str, caplog: pytest.LogCaptureFixture, capfd: Any) -> None:
     kinds = {"/lab/open": "application/octet-stream", "/lab/pooled": "application/octet-stream"}
     bodies = [json.dumps(odd).encode() for odd in ODD] + [b"", b"{", b"[" * 50_000, b"\xff\xfe\x00", b"9" * 5000]

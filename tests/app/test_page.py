@@ -155,6 +155,7 @@ def test_static_files_cannot_be_left(http):
     assert http.get("/lab-static/%2e%2e/build.py").status_code == 404
 
 
+@pytest.mark.thorough
 def test_driven_by_a_client(service, preset_catalogue):
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     port = free_port()

@@ -104,6 +104,7 @@ def check_greedy_equality(
 # --- random models ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_every_lossless_setting_equals_ar(zoo: Zoo) -> None:
     """All of them on all prompts; and on the eight layers that feature heads need."""
     check_greedy_equality(zoo.lab("llama", draft="noise", layers=4), PROMPTS, 24, LOSSLESS)

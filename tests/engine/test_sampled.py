@@ -97,6 +97,7 @@ def test_the_comparison_has_power() -> None:
     assert pair_test(far, "sd", SETTINGS[0], gamma=2, correction="target") < 1e-6
 
 
+@pytest.mark.thorough
 def test_easd_changes_the_distribution_on_purpose() -> None:
     near = toy_lab(V=3, seed=3)
     assert pair_test(near, "easd", SETTINGS[0], 800, gamma=3, tau_entropy=0.3) < 1e-6

@@ -96,6 +96,7 @@ def by_mass_of(q: torch.Tensor, tokens: Iterable[int]) -> list[int]:
     return sorted(tokens, key=lambda token: -float(q[token]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_the_wrong_visiting_order_is_biased(m: int) -> None:
     """Descending q and token order (docs/methods/kernels.md#k6)."""

@@ -5,9 +5,12 @@ import random
 import subprocess
 import sys
 
+import pytest
+
 from tests.fuzz import mutate
 
 
+@pytest.mark.thorough
 def test_a_slice_of_damaged_inputs_finds_no_fault() -> None:
     command = [sys.executable, "-m", "tests.fuzz", "--inputs", "40", "--seed", "7"]
     done = subprocess.run(command, capture_output=True, text=True)

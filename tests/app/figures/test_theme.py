@@ -35,6 +35,7 @@ def every() -> list[dict]:
     return drawn + [task["result"]["figure"] for task in tasks if task["result"]]
 
 
+@pytest.mark.thorough
 def test_every_axis_is_named_and_every_colour_is_one_of_the_page() -> None:
     drawn = every()
     assert len(drawn) > 20

@@ -82,6 +82,7 @@ def frame(n: int, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
+@pytest.mark.thorough
 def test_intervals_cover_a_quotient() -> None:
     true, hit = 100 / 39.5, 0
     for seed in range(25):
@@ -176,6 +177,7 @@ def repeated(n: int, text: str = "") -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.thorough
 def test_an_index_that_unpacks_to_too_much_is_refused_before_it_does() -> None:
     many, few = repeated(700_000), repeated(300_000)
     assert len(index.read(few)) == 300_000 and len(many) < 1_000_000

@@ -26,6 +26,7 @@ from engine.analysis.intervals import (
 from engine.trace.sums import Sums
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("n", "t"),
     [(2, 12.7062), (3, 4.3027), (4, 3.1824), (5, 2.7764), (11, 2.2281), (30, 2.0452), (31, 2.0423), (20_001, 1.96)],

@@ -73,6 +73,7 @@ def test_a_file_holds_one_run_or_several(tmp_path: Path) -> None:
             read_file(tmp_path / name)
 
 
+@pytest.mark.thorough
 def test_the_recorded_cases_are_sound() -> None:
     for path in sorted(Path("presets/traces").glob("*.jsonl.gz")):
         assert read_run(path).end is not None

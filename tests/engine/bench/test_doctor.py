@@ -24,6 +24,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.bench.doctor.SIZES", (1,))
 
 
+@pytest.mark.thorough
 def test_all_paths_of_a_model_are_alike_and_measured(zoo: Zoo, short: None, tmp_path: Path) -> None:
     folder = zoo.path("llama")
     assert (
@@ -90,6 +91,7 @@ def test_what_is_not_captured_is_told(zoo: Zoo, short: None, monkeypatch: pytest
     assert report.well and (found.state, found.told) == ("not here", "the model is spread over several devices")
 
 
+@pytest.mark.thorough
 def test_methods_that_fail_or_write_something_else_are_told(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
     """As wrong where sums are wide; in half precision a text that differs may be a near tie, and is told alone."""
     lab = Lab(load_model(zoo.path("llama"), "cpu"))

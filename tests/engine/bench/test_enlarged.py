@@ -51,6 +51,7 @@ def test_passes_are_the_small_model_s(labs: tuple[Lab, Lab]) -> None:
     assert large.target.parameters > 2 * small.target.parameters
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", NEW)
 def test_methods_draft_what_they_drafted(labs: tuple[Lab, Lab], method: str) -> None:
     one, other = (lab.run(method, PROMPT, max_new_tokens=24) for lab in labs)

@@ -315,6 +315,7 @@ def test_transformers_is_timed_with_the_models_that_are_loaded(
     assert len(read) == 1 + bool(draft), "each of them once, however many contenders it has"
 
 
+@pytest.mark.thorough
 def test_bench_reports_ratios_and_counts(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     given = ["bench", *pair, "--items", "1", *SHORT, "--repetitions", "1", "--no-lookups"]
     given += ["--methods", "sd,pld,draft_alone"]

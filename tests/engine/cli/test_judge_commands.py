@@ -33,6 +33,7 @@ def mixed(mined: Path) -> None:
     mined.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
+@pytest.mark.thorough
 def test_from_a_task_to_results(
     pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -105,6 +106,7 @@ def test_from_a_task_to_results(
     assert f"{kept.name}, line 1 is damaged: it does not hold the numbers of 24 results" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_another_type_of_numbers_makes_results_and_labels_of_its_own(
     pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -153,6 +155,7 @@ def test_refusals_are_sentences(pair: list[str], tmp_path: Path, capsys: pytest.
     assert "No judge for arithmetic" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_what_is_refused_begins_no_file(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     out = tmp_path / "m.jsonl"
     remote = ("--endpoint", "http://127.0.0.1:1/v1")
@@ -230,6 +233,7 @@ def test_ablations_of_too_few_labels_say_so() -> None:
         scores_of("mlp", x, y, [f"p{i // 2}" for i in range(8)], 1.0, Settings())
 
 
+@pytest.mark.thorough
 def test_mining_along_an_eagle_heads_windows(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """With the embedded pair: resumed under the same settings only, scored by no draft model, and refused beside its opposites."""
     given = [
@@ -264,6 +268,7 @@ def judge_of(pair: list[str], mined: Path, out: Path, *more: str) -> Path:
     return out
 
 
+@pytest.mark.thorough
 def test_a_judge_of_chats_is_evaluated_on_chats(
     pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:

@@ -78,6 +78,7 @@ def test_all_is_every_method_that_does_not_refuse_the_task_and_a_text_has_one_ve
     assert len(marked) == 1 and all(row["quality"]["accuracy"]["mean"] == 1 for row in found.values())
 
 
+@pytest.mark.thorough
 def test_bench_tells_quality_of_the_answers_it_timed(
     pair: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,6 +134,7 @@ def test_compare_reads_published_sets_with_worked_examples(
     assert "--source" in refused(capsys, "compare", "--methods", "ar", "--task", "arithmetic", "--shots", "2", *pair)
 
 
+@pytest.mark.thorough
 def test_calibrate_asks_other_prompts_than_those_of_tests(
     pair: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

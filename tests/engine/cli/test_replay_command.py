@@ -33,6 +33,7 @@ def run(events: list[Event], folder: Path, capsys: pytest.CaptureFixture[str], *
     return status, capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_every_recorded_case_holds(capsys: pytest.CaptureFixture[str]) -> None:
     files = sorted(TRACES.glob("*.jsonl.gz"))
     assert main(["replay", str(TRACES), "--json"]) == 0

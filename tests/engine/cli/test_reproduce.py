@@ -27,6 +27,7 @@ def test_the_list_names_all_tables_and_figures(capsys: pytest.CaptureFixture[str
     assert found["verdict"] == "mixed" and found["recorded"]
 
 
+@pytest.mark.thorough
 def test_an_item_is_run_gone_on_with_and_shared(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """T5 asks for the runs of T3: it makes none; more prompts make only the new ones."""
     target = zoo.path("llama", layers=2, hidden=32)

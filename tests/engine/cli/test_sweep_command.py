@@ -157,6 +157,7 @@ def test_what_cannot_be_shared(
     assert "seed" in refused(capsys, *given, "--out", str(tmp_path), "--seed", "1")
 
 
+@pytest.mark.thorough
 def test_edited_rows_are_told_with_their_place(
     given: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], tell: Tell
 ) -> None:

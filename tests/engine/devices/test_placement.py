@@ -118,6 +118,7 @@ def test_a_mask_that_fused_kernels_cannot_read_is_refused(devices: Pretend) -> N
             attend(q, keys[:, :, : mask.shape[1]], keys[:, :, : mask.shape[1]], attn_mask=mask)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_chains_of_all_lengths_are_read_in_half_precision(zoo: Zoo, dtype: str) -> None:
     """The mask of a chain is the end of a kept one: on an H200 its address ended the process's work there at a text of

@@ -80,6 +80,7 @@ def test_random_models_are_searched_as_by_transformers(
         check(lab, folder, ids, 20, n, penalty, early)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("n", "penalty", "early"), SETTINGS[:4])
 def test_the_embedded_target_is_searched_as_by_transformers(n: int, penalty: float, early: str) -> None:
     lab = Lab.load("tiny")

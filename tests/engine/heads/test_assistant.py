@@ -65,6 +65,7 @@ def pair(tmp_path: Path) -> Pair:
     return made
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("shared", "ordered", "window", "seed"),  # random assistants whose drafts hold now and then
     [(0, False, 128, 7), (2, False, 128, 6), (0, True, 128, 12), (0, False, 16, 7), (2, True, 16, 12)],

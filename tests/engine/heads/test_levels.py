@@ -68,6 +68,7 @@ def test_trees_grow_from_replays(zoo: Zoo, tmp_path: Path) -> None:
     assert levels.captured <= 3 < levels.replayed  # once for each depth that fits, no memory
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("heads", [(4, 1), (4, 2)])
 def test_blocks_are_filled_by_replays(heads: tuple[int, int], zoo: Zoo, tmp_path: Path) -> None:
     """Of all lengths, each rounded up to a size: rows of padding are seen by none."""
@@ -137,6 +138,7 @@ def test_why_a_heads_levels_are_not_captured_is_told(zoo: Zoo, tmp_path: Path, m
     assert WrappedHead.uncaptured == "transformers runs its layer"
 
 
+@pytest.mark.thorough
 def test_a_memory_that_grows_forgets_what_was_captured_over_it(zoo: Zoo, tmp_path: Path) -> None:
     lab = headed(zoo, tmp_path)
     with pytest.MonkeyPatch.context() as patch:

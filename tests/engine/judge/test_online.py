@@ -94,6 +94,7 @@ def test_refusals_in_the_first_window_are_not_looked_at(headed: Lab) -> None:
     assert len(window.tokens) <= WINDOW - 1 and min(label.t for label in done.labels) >= len(window.tokens)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("stretch", [0.6, STRETCH])
 def test_an_alternative_is_the_targets_and_of_limited_length(headed: Lab, stretch: float) -> None:
     done, events = mined(headed, important=False, stretch=stretch)
@@ -163,6 +164,7 @@ def test_unlikely_tokens_are_important_without_a_trial(headed: Lab) -> None:
     assert len([e for e in events if isinstance(e, ForkGenerated)]) == sum(not label.unlikely for label in done.labels)
 
 
+@pytest.mark.thorough
 def test_a_fixed_order_of_windows_repeats(headed: Lab) -> None:
     assert mined(headed, important=False)[0].labels == mined(headed, important=False)[0].labels
 

@@ -51,6 +51,7 @@ def labels(events) -> dict[str, tuple]:
     return {e.prompt: (e.first, e.final, e.labels) for e in events if isinstance(e, PromptFinished)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("send_ids", "requests"), [(False, 4), (True, 1)])
 def test_mining_through_a_server_gives_the_labels_of_mining_here(pair: Lab, send_ids: bool, requests: int) -> None:
     here = labels(mine(prompts(pair), [search(pair, LocalTarget(pair.target, 128, Chooser(), pair.vocab))]))

@@ -32,6 +32,7 @@ def here(paths: dict[str, str]) -> Lab:
     return Lab.load(**paths, device="cpu")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", ["/v1", "/generate"])
 def test_runs_and_labels_are_those_of_the_model_here(
     paths: dict[str, str], here: Lab, tmp_path: Path, place: str
@@ -75,6 +76,7 @@ def test_what_a_server_does_not_tell_is_refused(paths: dict[str, str], here: Lab
         Lab.load(**paths, target_endpoint="here")
 
 
+@pytest.mark.thorough
 def test_the_command_line_reaches_a_server(
     paths: dict[str, str],
     here: Lab,

@@ -450,6 +450,7 @@ def test_a_pair_of_models_of_others(third: Path) -> None:
     assert [side.parameters for side in found.models] == [lab.target.parameters, lab.models["draft"].parameters]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("preset", ["tiny", "tiny_bf16", "crossed"])
 def test_what_a_preset_cannot_run_is_foreseen_from_its_files_alone(
     preset: str, monkeypatch: pytest.MonkeyPatch

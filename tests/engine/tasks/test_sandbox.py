@@ -38,6 +38,7 @@ MISBEHAVIOUR = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("code", MISBEHAVIOUR.values(), ids=MISBEHAVIOUR.keys())
 def test_misbehaviour_fails_within_the_limits(code: str) -> None:
     start = time.monotonic()

@@ -32,6 +32,7 @@ def test_what_is_typed_is_checked(kind: type, table: dict[str, object]) -> None:
     assert set(get_type_hints(kind)) - FREE == set(table)
 
 
+@pytest.mark.thorough
 def test_recorded_runs_hold_no_other_name_and_nearly_all_of_these() -> None:
     reasons, sources, extras, heads = set[str](), set[str](), set[str](), set[str]()
     for path in sorted(Path(PRESETS / "traces").glob("*.jsonl.gz")):

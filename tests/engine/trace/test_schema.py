@@ -34,6 +34,7 @@ def test_the_published_schema_is_current():
     )
 
 
+@pytest.mark.thorough
 def test_it_takes_what_was_recorded(validator):
     one_a_method = {path.name.split("-", 2)[2]: path for path in FILES}
     assert len(one_a_method) >= 24

@@ -132,6 +132,7 @@ def test_targets_of_the_unrolled_steps(context: TrainingContext, monkeypatch: py
                 torch.testing.assert_close(wanted[b, r], truth[made.ids])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", RECIPES)
 def test_every_head_learns_resumes_and_loads(context: TrainingContext, tmp_path: Path, kind: str) -> None:
     steps = 24 if kind == "dflash" else 6  # it begins with all tokens alike, which takes longer to beat
@@ -260,6 +261,7 @@ def test_blockwise_heads_learn_what_stands_so_many_places_on(context: TrainingCo
     assert float(loss) == pytest.approx(fmean(means), rel=1e-4)
 
 
+@pytest.mark.thorough
 def test_answers_are_those_of_the_target_whatever_its_kind(zoo: Zoo, tmp_path: Path) -> None:
     """Of another architecture, without a token for padding, with two that end a text and a penalty in its settings."""
     folder = tmp_path / "qwen2"

@@ -81,6 +81,7 @@ def test_colder_draws_are_surer(words: PreTrainedTokenizerBase) -> None:
     assert drawn.shape == (300,) and drawn.all()  # each is wrong once in e^10
 
 
+@pytest.mark.thorough
 def test_draws_follow_the_seed_and_the_chunk(model: LlamaForCausalLM, words: PreTrainedTokenizerBase) -> None:
     problems = load_problems("arithmetic", "train", 2, 11)
 

@@ -108,6 +108,7 @@ def test_the_encoder_decoders_do_what_was_asked_of_them() -> None:
     assert len(checks) == 6 and all(check["met"] for check in checks)
 
 
+@pytest.mark.thorough
 def test_the_embedded_encoder_decoders_translate_and_their_drafts_change_nothing() -> None:
     lab = Lab.load("crossed", device="cpu", threads=1)
     assert lab.family == "encoder-decoder" and lab.looks

@@ -61,6 +61,7 @@ def test_runs_that_do_not_go_together_teach_nothing(
     assert not (tmp_path / "strata.json").exists()
 
 
+@pytest.mark.thorough
 def test_bins_of_fresh_runs_tell_how_these_were_made(tmp_path: Path) -> None:
     told = learnt(tmp_path, "--items", "1", "--max-new-tokens", "40")
     assert "strata --items 1 --max-new-tokens 40 --layers 3" in told["command"] and told["runs"] == 3

@@ -85,6 +85,7 @@ def test_a_resumed_run_tells_how_it_began_and_whether_its_data_changed(
     assert [leg["from_step"] for leg in changed.history] == [0, 1] and "--resume (at step 1)" in told["commands"][1]
 
 
+@pytest.mark.thorough
 def test_checkpoints_that_cannot_be_gone_on_with_are_told(
     words: PreTrainedTokenizerBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,6 +149,7 @@ def test_added_layers_are_spread_evenly() -> None:
     assert [old for old, new in models.sources_of(8, 12) if not new] == list(range(8))
 
 
+@pytest.mark.thorough
 def test_it_learns(words: PreTrainedTokenizerBase) -> None:
     trainer = Trainer(Settings("micro", steps=30, mix=MIX, warmup_steps=2), words)
     losses = [trainer.step() for _ in range(30)]

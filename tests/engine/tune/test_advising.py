@@ -1,5 +1,7 @@
 """Which settings are probed, and which drafters say that one pass writes their drafts."""
 
+import pytest
+
 from engine.drafters import DRAFTERS
 from engine.lab import Lab
 from engine.methods import get_card
@@ -16,6 +18,7 @@ def test_a_draft_of_one_pass_is_probed_at_some_lengths_and_others_at_the_longest
     assert max(knobs["gamma"] for name, knobs in grid(cards) if name == "dflash") == 15, "all places that there are"
 
 
+@pytest.mark.thorough
 def test_drafters_of_one_pass_note_it_and_no_other_does() -> None:
     named = {name for name, part in DRAFTERS.items() if one_pass(part)}
     assert named == {"dflash", "parallel", "medusa"}
