@@ -397,6 +397,9 @@ def test_a_narrow_screen_scrolls_lanes_sideways(visit):
     page.wait_for_function("(e => e.scrollWidth > e.clientWidth * 3)(document.querySelector('[data-view=lanes]'))")
     page.wait_for_function("document.documentElement.scrollWidth <= 390")
     page.wait_for_function("document.querySelector('.top .rooms').lastChild.getBoundingClientRect().right <= 390")
+    page.wait_for_function(
+        "document.querySelector('.top .tools').offsetTop < document.querySelector('.brand').offsetTop + 12"
+    )
     page.evaluate(f"{S}.setCursor({{run: 'wary', pos: 3}})")
     page.wait_for_function("document.querySelector('[data-view=lanes]').scrollLeft > 500")
 
