@@ -66,6 +66,14 @@ def surest(logits_MV: Tensor) -> Tensor:
     return torch.softmax(wide(logits_MV), -1).amax(-1)
 
 
+def sureness(logits_V: Tensor) -> float:
+    """The largest probability of softmax(logits), of one row; on a CPU numpy finds it sooner than torch."""
+    if logits_V.device.type != "cpu":
+        return float(surest(logits_V))
+    p = torch.softmax(wide(logits_V), -1).numpy()
+    return float(p[p.argmax()])
+
+
 def entropy(logits_MV: Tensor, temperature: float = 1.0) -> Tensor:
     """Shannon entropy of softmax(logits / temperature) per row [M], nats, at least fp32; 0 log 0 = 0."""
     x = wide(logits_MV)

@@ -10,7 +10,7 @@ from engine.config import AUTO, Knob
 from engine.costs.chains import ChainChoice
 from engine.draft import Draft
 from engine.parts import Kit, Knobs, Outcome
-from engine.sampling import first_argmax, surest
+from engine.sampling import first_argmax, sureness, surest
 
 
 class Chain:
@@ -47,7 +47,7 @@ class Chain:
         return self.choice.limit(stepwise=True) if self.choice else self.gamma
 
     def more(self, drafted: int, logits_V: Tensor) -> bool:
-        return self.choice is None or self.goes_on(drafted, float(surest(logits_V)), logits_V)
+        return self.choice is None or self.goes_on(drafted, sureness(logits_V), logits_V)
 
     def weigh(self, logits_NV: Tensor) -> Tensor:
         return surest(logits_NV)

@@ -10,7 +10,7 @@ from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogit
 
 from engine.config import Sampling
 from engine.errors import EngineFault
-from engine.sampling import distribution, entropy, first_argmax, pick, wide
+from engine.sampling import distribution, entropy, first_argmax, pick, sureness, surest, wide
 
 GRID = [(t, k, p) for t in (0.3, 0.6, 1.0, 1.7) for k in (0, 1, 3, 40, 500) for p in (1.0, 0.95, 0.8, 0.3, 0.01)]
 
@@ -104,6 +104,14 @@ def test_entropy_matches_scipy() -> None:
         reference(torch.softmax(logits, -1).numpy(), axis=1).tolist(), abs=1e-12
     )
     assert entropy(logits.float()).tolist() == pytest.approx(entropy(logits).tolist(), abs=2e-5)
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.bfloat16))
+def test_one_row_is_as_sure_as_that_row_of_many(dtype: torch.dtype) -> None:
+    rows = (torch.randn(5, 60, generator=torch.Generator().manual_seed(3)) * 4).to(dtype)
+    want = torch.softmax(rows.double(), -1).amax(-1)
+    assert torch.allclose(surest(rows).double(), want, atol=1e-6)
+    assert [sureness(row) for row in rows] == surest(rows).tolist()
 
 
 def test_the_first_maximum_wins() -> None:
