@@ -18,11 +18,11 @@ from app.recorded import Sentence
 from app.routes import catalogue_json, open_traces
 from app.service import Service, by_address
 from app.turnstile import MOST_PLACES
-from app.unhurried import UNHURRIED
 from app.validate import Asked, checked
 from app.wire.catalogue import Catalogue
 from app.wire.runs import RunMessage
 from engine.errors import ConfigError, LabError, shown, unknown
+from engine.unhurried import UNHURRIED
 
 AT_ONCE = MOST_PLACES + 8  # calls that Gradio starts: one runs, the turnstile lets others wait, and refuses the rest
 COPY = Path(__file__).parent / "copy"
@@ -134,7 +134,7 @@ class Handlers:
 
     def load_trace(self, text: str) -> list[dict[str, Any]]:
         """The lanes in a trace file's text, checked: {key, card, events} with the sentence of every decision."""
-        with curable("reading a trace"), UNHURRIED.reading():
+        with curable("reading a trace"), UNHURRIED.making():
             if not isinstance(text, str):
                 raise ConfigError("A trace is given as its text.")
             data = text.encode("utf-8", "replace")

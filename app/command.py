@@ -7,6 +7,7 @@ from importlib import import_module
 
 from engine import __version__
 from engine.status import status_of
+from engine.unhurried import UNHURRIED
 
 HELP = """draftscope [serve] [FLAGS]: start the page (draftscope serve --help).
 draftscope page TRACE...|--case NAME|--all-cases [--out page.html]: the page over recorded runs as one file.
@@ -27,12 +28,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         serves = not given or (given[0].startswith("-") and given[0] not in ("-h", "--help", "--version"))
     if serves:
-        return status_of(lambda: import_module("app.starting").main(given, prog="draftscope serve"))
+        return status_of(lambda: _serve(given))
     if given[0] == "page":
         return status_of(lambda: import_module("app.export").main(given[1:], prog="draftscope page"))
     if given[0] in ("-h", "--help"):
         sys.stdout.write(HELP)
     status: int = import_module("engine.cli").main(given, prog="draftscope", others=OTHERS)
+    return status
+
+
+def _serve(given: Sequence[str]) -> int:
+    with UNHURRIED.making():
+        starting = import_module("app.starting")
+    status: int = starting.main(given, prog="draftscope serve")
     return status
 
 

@@ -17,9 +17,9 @@ from app.answers import lacking, refused
 from app.ending import ENDING
 from app.ndjson import Lines, stream
 from app.service import by_address
-from app.unhurried import UNHURRIED
 from app.validate import body, parsed
 from engine.errors import LabError
+from engine.unhurried import UNHURRIED
 
 J = TypeVar("J")
 
@@ -35,7 +35,7 @@ def answered(
     LabError is told to the caller."""
 
     def at_work(data: bytes) -> Response:
-        with ENDING.work(), UNHURRIED.reading() if limiter else nullcontext():
+        with ENDING.work(), UNHURRIED.making() if limiter else nullcontext():
             return answer(data)
 
     async def endpoint(request: Request) -> Response:

@@ -25,6 +25,7 @@ from engine.methods import CARDS
 from engine.rules import THRESHOLDS
 from engine.runs.findings import Offered
 from engine.tasks import permission, sandbox
+from engine.unhurried import UNHURRIED
 
 PUBLIC_TOKENS = 256
 why = partial(explain.why, thresholds=THRESHOLDS)  # sentences name comparisons as the rules declare them
@@ -41,11 +42,13 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
         permission.deny_by_default()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("app").setLevel(logging.INFO)
-    service, preset_catalogue = assemble(args)
+    with UNHURRIED.making():
+        service, preset_catalogue = assemble(args)
     threading.Thread(target=service.foresee, daemon=True).start()
     ending.on_signals()
     try:
-        demo = launch(service, preset_catalogue, why, host=args.host, port=args.port, prevent_thread_lock=True)
+        with UNHURRIED.making():
+            demo = launch(service, preset_catalogue, why, host=args.host, port=args.port, prevent_thread_lock=True)
     except OSError as error:
         if "empty port" not in str(error):
             raise

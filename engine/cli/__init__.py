@@ -15,6 +15,7 @@ os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 from engine import __version__
 from engine.parser import Parser
 from engine.status import status_of
+from engine.unhurried import UNHURRIED
 
 COMMANDS = {  # by name: the file with its parser, and what it does
     "methods": ("methods", "list the methods, or show one with its knobs"),
@@ -69,7 +70,8 @@ def main(
     given = list(sys.argv[1:] if argv is None else argv)
 
     def run() -> int:
-        args = _parser(prog, given[0] if given else "", others or {}).parse_args(given)  # imports the command's file
+        with UNHURRIED.making():  # it imports the command's file
+            args = _parser(prog, given[0] if given else "", others or {}).parse_args(given)
         args.given = shlex.join([*prog.split(), *given])  # told in what is written
         status: int = args.handler(args)
         return status

@@ -21,6 +21,7 @@ from engine.tasks import Problem, load_problems, tuning_problems
 from engine.tasks.marking import EMBEDDED, TASKS
 from engine.tasks.published import PUBLISHED, load_published
 from engine.tasks.rows import json_lines, read_rows
+from engine.unhurried import UNHURRIED
 
 TASK_ITEMS = 20
 DATASETS = "datasets:"
@@ -209,7 +210,8 @@ def load_lab(args: argparse.Namespace) -> Lab:
     places = ("device", "target_device", "draft_device", "graphs")
     names = ("draft", "eagle", *places, "dtype", "threads", "languages")
     where = _server(args) if "target_endpoint" in args else {}
-    lab = Lab.load(**which, **{name: getattr(args, name) for name in names if name in args}, **where, **assets)
+    with UNHURRIED.making():  # it imports the models' files
+        lab = Lab.load(**which, **{name: getattr(args, name) for name in names if name in args}, **where, **assets)
     if lab.threads and lab.threads.seconds:  # a choice was made
         print(f"torch uses {lab.threads}", file=sys.stderr)
     if getattr(args, "chat", False):

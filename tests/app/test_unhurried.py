@@ -7,9 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app import pooled, routes, unhurried
+from app import pooled, routes
 from app.answers import DEEP, Json, pieces
-from app.unhurried import Unhurried
 from engine.errors import TraceError
 from engine.files import marks
 from engine.trace.store import Trace
@@ -36,24 +35,6 @@ def test_pieces_are_what_json_writes(value: Any) -> None:
 def test_an_event_is_a_piece() -> None:
     lane = {"key": "x", "events": [{"kind": "round", "nodes": [{"token": 1}]}] * 50}
     assert max(map(len, pieces({"lanes": [lane] * 3}, DEEP))) < 50
-
-
-def test_the_search_for_cycles_waits_for_the_last_who_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, searched = Unhurried(), list[bool]()
-    monkeypatch.setattr(gc, "collect", lambda: searched.append(gc.isenabled()))
-    assert gc.isenabled()
-    with pytest.raises(ZeroDivisionError), found.reading():
-        with found.reading():
-            assert not gc.isenabled()
-        assert not gc.isenabled()
-        raise ZeroDivisionError
-    assert gc.isenabled() and not searched
-    monkeypatch.setattr(unhurried, "LONGEST", -1.0)
-    with found.reading():
-        with found.reading():
-            pass
-        assert searched == [False]  # files never cease to come
-    assert searched == [False, True] and gc.isenabled()
 
 
 @pytest.mark.parametrize("path", ["open", "pooled"])
