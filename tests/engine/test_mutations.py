@@ -173,18 +173,18 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     (
         Fault(
             "q of another temperature",
-            "engine.parts.writing:_step_by_step",
-            'context.streams.uniform("draft"))',
-            'context.streams.uniform("draft")); made.drawn[-1] = torch.softmax(row, -1)[0]',
+            "engine.parts.writing:_next",
+            'return pick(dist, context.streams.uniform("draft")), dist',
+            'return pick(dist, context.streams.uniform("draft")), torch.softmax(row_1V, -1)[0]',
         ),
         sampled(HOT),
     ),
     (
         Fault(
             "drawn from another distribution than told",
-            "engine.parts.writing:_step_by_step",
-            "pick(made.drawn[-1], ",
-            "pick(torch.softmax(row, -1)[0], ",
+            "engine.parts.writing:_next",
+            "return pick(dist, ",
+            "return pick(torch.softmax(row_1V, -1)[0], ",
         ),
         lambda zoo: test_model.check_draws(zoo, COLD),
     ),
