@@ -108,6 +108,7 @@ def test_everything_public_is_explained() -> None:
     assert not silent
 
 
+@pytest.mark.thorough
 def test_only_the_command_line_prints() -> None:
     loud = [
         f"{path.relative_to(ROOT)}:{node.lineno}"

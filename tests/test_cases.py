@@ -63,6 +63,7 @@ def test_a_claim_that_does_not_hold_is_told():
 BY_HAND = {"copying"}  # a solved task, asked again
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", [c for c in CASES if c.name not in BY_HAND], ids=lambda case: case.name)
 def test_a_searched_prompt_is_disclosed(case):
     """A prompt that is not the first held-out problem was chosen for what it shows, and the page says so."""

@@ -82,6 +82,7 @@ def test_what_is_rewritten(text, wanted):
     assert hook().rewritten(text) == wanted
 
 
+@pytest.mark.thorough
 def test_no_module_of_the_package_imports_by_the_checkouts_names(installed):
     found = []
     for path in installed.rglob("draftscope/**/*.py"):

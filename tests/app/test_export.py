@@ -78,6 +78,7 @@ def test_nothing_is_fetched_by_what_stands_in_the_page(page):
     assert 'src="' not in outside and "href=" not in outside.replace('href="#', "")
 
 
+@pytest.mark.thorough
 def test_a_run_of_ones_own_is_what_the_page_shows(traces, tmp_path):
     traces[1].head.prompt = "</script><script>alert(1)</script>"
     page = export(Content(traces[:2]))

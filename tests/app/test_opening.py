@@ -244,6 +244,7 @@ def test_the_catalogue_says_whether_models_can_be_opened(preset_catalogue: Any) 
         assert bool(catalogue_json(service, preset_catalogue)["closed"]) is closed
 
 
+@pytest.mark.thorough
 def test_a_server_foresees_what_its_pairs_cannot_run() -> None:
     service, _ = assemble(parser().parse_args(["--lazy", "--threads", "1", "--device", "cpu", "--dtype", "float32"]))
     assert not any(card["unavailable"] for card in service.methods("crossed"))

@@ -34,6 +34,7 @@ def test_the_list_counts_every_item(http: TestClient) -> None:
     assert all(one["verdicts"].get("confirmed") for one in found if one["verdicts"] and one["name"] != "cm_asd")
 
 
+@pytest.mark.thorough
 def test_a_paper_has_its_numbers_ours_and_what_decides(http: TestClient) -> None:
     """What contradicts it is told as what confirms it; points and lines have figures, hidden tables none."""
     found = http.get("/lab/paper", params={"name": "stand"}).json()

@@ -44,6 +44,7 @@ def lab() -> Any:
     return Lab.load("tiny")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("method", "knobs", "moves"), MOVES)
 def test_the_first_change_is_foretold(
     lab: Any, method: str, knobs: dict[str, Any], moves: tuple[dict[str, Any], ...]

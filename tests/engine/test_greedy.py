@@ -111,6 +111,7 @@ def test_every_lossless_setting_equals_ar(zoo: Zoo) -> None:
     check_greedy_equality(zoo.lab("llama", draft="noise"), PROMPTS[3:4], 24, [LOSSLESS[0], LOSSLESS[6]])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("family", "draft"), [*((f, "noise") for f in FAMILIES[1:]), ("qwen2", "random"), ("qwen2", "copy")]
 )
@@ -210,6 +211,7 @@ def embedded() -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_the_embedded_pair() -> None:
     """The pair that the page starts with: lossless settings equal `ar`, and `ar` equals transformers."""
     folder = embedded()
@@ -222,6 +224,7 @@ def test_the_embedded_pair() -> None:
     check_greedy_equality(lab, prompts, 20, [LOSSLESS[0], LOSSLESS[6]])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["TinyStories-656K", "stories260K-hf"])
 def test_third_party_models(name: str, tmp_path: Path) -> None:
     """Checkpoints made by others, drafting for themselves and drafted for by a noised copy."""

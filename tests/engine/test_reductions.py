@@ -45,6 +45,7 @@ def test_no_draft_is_autoregressive(pair: Lab, mode: dict[str, Any]) -> None:
     check_same(pair, (pair.compose(drafter="none", shape="none", rule="gap"), {}), ("ar", {}), **mode)
 
 
+@pytest.mark.thorough
 def test_easd_that_never_triggers_is_sd_with_its_own_correction(pair: Lab, mode: dict[str, Any]) -> None:
     """tau_entropy out of reach, or an overlap above one: SD with K3; all three ablations too."""
     base = ("sd", {"correction": "target", "gamma": 4})
@@ -57,6 +58,7 @@ def test_easd_that_never_triggers_is_sd_with_its_own_correction(pair: Lab, mode:
     )
 
 
+@pytest.mark.thorough
 def test_the_ablation_without_overlap_is_overlap_zero(pair: Lab, mode: dict[str, Any]) -> None:
     """Table 2 "w/o Overlap" equals tau_O = 0 with at-least, digit for digit; n >= V equals it as well."""
     loose = {"tau_entropy": 0.8, "gamma": 4}
@@ -92,6 +94,7 @@ def test_always_vetoing_a_copy_writes_every_second_best() -> None:
         text.append(token)
 
 
+@pytest.mark.thorough
 def test_fixed_length_and_threshold_make_cm_asd_specdec(pair: Lab, mode: dict[str, Any]) -> None:
     """k_min = k_max (or no adaptation) and gamma = 0 is SpecDec(k, tau); with both threshold readings."""
     specdec = ("specdec", {"gamma": 6, "tau_base": 0.8, "top_beta": 3})

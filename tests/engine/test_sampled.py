@@ -90,6 +90,7 @@ def test_autoregressive_sampling_draws_it_too() -> None:
     assert pair_test(toy_lab(V=3, seed=3), "ar", SETTINGS[0], 1000) > 1e-4
 
 
+@pytest.mark.thorough
 def test_the_comparison_has_power() -> None:
     """Correcting from the target (K3) is found out in as many tokens; the right correction passes on the same pair."""
     far = toy_lab(V=3, seed=3, draft="far")

@@ -89,6 +89,7 @@ def test_acceptance_by_depth_takes_one_pass() -> None:
     assert metrics(sd())["accept_by_depth"]["conditional"] == [1.0, 0.5, 1.0]
 
 
+@pytest.mark.thorough
 def test_everybody_reads_through_it() -> None:
     """`Trace.load` checks types and bounds, not contradictions, so nothing that shows a file's numbers calls it.
 

@@ -277,6 +277,7 @@ def test_prompt_files_with_marks_blank_lines_and_other_separators(
     assert "line 2 is not JSON in UTF-8" in refused(capsys, *given)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("forced", [False, True])
 def test_calibrate_averages_the_largest_entropies(
     pair: list[str], forced: bool, capsys: pytest.CaptureFixture[str]
@@ -340,6 +341,7 @@ def test_bench_reports_ratios_and_counts(pair: list[str], capsys: pytest.Capture
     assert "task" in refused(capsys, "bench", *pair, "--task", "poems")
 
 
+@pytest.mark.thorough
 def test_bookkeeping_is_what_passes_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     """A round's time less that of its passes, by a clock that the test moves, so that a busy machine changes nothing."""
     now = [0.0]

@@ -192,6 +192,7 @@ def test_published_problems_are_mined_with_their_limit(
     assert head["limit"] == 2048 and [p.skipped for p in prompts] == ["no answer", "too long"]
 
 
+@pytest.mark.thorough
 def test_labels_of_a_server_can_be_learned_from_with_force(
     pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -299,6 +300,7 @@ def test_a_judge_of_chats_is_evaluated_on_chats(
     assert "tokens/s against the target alone" in (tmp_path / "results" / "judge-arithmetic-timed.md").read_text()
 
 
+@pytest.mark.thorough
 def test_a_judge_meets_an_eagle_head_and_says_what_it_was_mined_along(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -326,6 +328,7 @@ def test_mining_takes_worked_examples(pair: list[str], tmp_path: Path, capsys: p
     assert "no worked examples" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_a_judge_is_evaluated_behind_worked_examples(
     pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

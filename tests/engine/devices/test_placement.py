@@ -150,6 +150,7 @@ def small(zoo: Zoo, folder: Path) -> Lab:
     return Lab(loaded(path, "spread"), {"draft": draft}, plain.asset_paths)
 
 
+@pytest.mark.thorough
 def test_a_few_methods_on_a_random_pair(zoo: Zoo, tmp_path: Path, devices: Pretend) -> None:
     lab = small(zoo, tmp_path)
     assert lab.target.lean and [str(one) for one in lab.target.devices] == ["cuda:0", "cuda:1"]

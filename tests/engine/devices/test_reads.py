@@ -57,6 +57,7 @@ def check(lab: Lab, mode: Pretend, method: str, prompt: str | list[int], tempera
             assert len(lines) <= bound + APART.get(method, 0) + LOOKS.get(method, 0) * steps, (record, steps, lines)
 
 
+@pytest.mark.thorough
 def test_rounds_of_a_chain_and_a_tree(zoo: Zoo, tmp_path: Path) -> None:
     plain = headed(zoo, tmp_path)
     path = zoo.path("llama", vocab=32)

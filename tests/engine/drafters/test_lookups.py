@@ -286,6 +286,7 @@ def test_update_of_recycling_includes_the_root_and_rejected_nodes():
 PROMPTS = ([5], [5, 6], [7, 8, 9, 10, 11], [20, 21, 22, 23] * 10, [(i * 7) % 50 + 3 for i in range(40)])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("family", ["llama", "qwen2"])
 @pytest.mark.parametrize("name", NAMES)
 def test_greedy_output_equals_ar(zoo, family, name):
@@ -536,6 +537,7 @@ def test_options_of_stand(zoo):
     assert first_round.drafted > 0
 
 
+@pytest.mark.thorough
 def test_memory_is_bounded_by_the_knob(zoo):
     lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
     for name in NAMES:

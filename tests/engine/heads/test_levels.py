@@ -60,6 +60,7 @@ def alike(lab: Lab, method: str, role: str, **options: Any) -> Levels:
     return levels
 
 
+@pytest.mark.thorough
 def test_trees_grow_from_replays(zoo: Zoo, tmp_path: Path) -> None:
     lab = headed(zoo, tmp_path)
     levels = alike(lab, "eagle3", "eagle3", max_new_tokens=10, depth=3, total_token=12, tree_top_k=3)

@@ -274,6 +274,7 @@ def test_a_head_of_qwen3_next_runs_on_its_kind_of_layer(tmp_path: Path) -> None:
     assert torch.allclose(torch.cat(parts), whole, atol=1e-5) and head.logits(whole).shape == (4, 96)
 
 
+@pytest.mark.thorough
 def test_the_text_of_a_qwen3_next_comes_out(tmp_path: Path) -> None:
     """A whole checkpoint, running states and head: what is written is what `generate` writes, whatever is rejected."""
     folder = qwen3_next(tmp_path)

@@ -60,6 +60,7 @@ def distributions(lab: Lab, ids: list[int]) -> torch.Tensor:
     return torch.softmax(session.forward(IDS, chain(ids)).logits.double(), -1)
 
 
+@pytest.mark.thorough
 def test_where_all_is_important_the_text_is_the_targets_own(headed: Lab) -> None:
     done, events = mined(headed, important=True)
     own = headed.run("ar", IDS, max_new_tokens=LIMIT).token_ids
@@ -86,6 +87,7 @@ def test_where_nothing_is_important_every_tried_token_stays(headed: Lab) -> None
     )
 
 
+@pytest.mark.thorough
 def test_refusals_in_the_first_window_are_not_looked_at(headed: Lab) -> None:
     done, _ = mined(headed, important=False)
     knobs = {"tree_top_k": 1, "depth": WINDOW - 1, "total_token": WINDOW}
@@ -153,6 +155,7 @@ def test_one_in_a_hundred_is_worth_a_trial(headed: Lab) -> None:
         assert bool(asked) is trial and label.unlikely is label.important is not trial
 
 
+@pytest.mark.thorough
 def test_unlikely_tokens_are_important_without_a_trial(headed: Lab) -> None:
     p = mined(headed, important=False)[0].labels
     bound = 0.02

@@ -40,6 +40,7 @@ def formulae() -> list[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_every_formula_becomes_mathml() -> None:
     assert len(formulae()) > 150
     for formula in formulae():

@@ -93,6 +93,7 @@ def test_what_is_settled_stays_so(folders: Mapping[str, Path], kind: str) -> Non
     assert near(found.logits[-1], whole.logits[-1]) <= CLOSE
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["llama4_text", "llama4"])
 def test_queries_are_scaled_by_position(kind: str, tmp_path: Path) -> None:
     """Llama 4's layers without rotation scale queries by steps of 16 positions here, a tree lies across one of them: its
@@ -437,6 +438,7 @@ def test_mt5_runs_though_its_configuration_lacks_what_t5s_has(tmp_path: Path) ->
     assert outcome.exact and outcome.lean
 
 
+@pytest.mark.thorough
 def test_a_multimodal_model_runs_by_its_text_part(tmp_path: Path) -> None:
     outcome = tried("qwen3_vl", tmp_path / "qwen3_vl")
     assert outcome.exact, outcome

@@ -381,6 +381,7 @@ def test_tables_and_heads_are_unpacked(plain: Path, tmp_path: Path) -> None:
 UNKNOWN = ("exl2", "modelopt", "quip", "unpacked")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", sorted({*AUTO_QUANTIZATION_CONFIG_MAPPING, *UNKNOWN}))
 def test_every_way_of_packing_loads_or_is_refused_in_words(plain: Path, tmp_path: Path, how: str) -> None:
     """By its name alone, over plain weights: what needs a package, a GPU or other tensors says so; what nobody knows is

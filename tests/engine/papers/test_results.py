@@ -27,6 +27,7 @@ def marked(name: str) -> list[pytest.MarkDecorator]:
     return [pytest.mark.slow] if name in LONG else []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("one", "item"),
     [pytest.param(p, i, id=f"{p.key}:{i.id}", marks=marked(f"{p.key}:{i.id}")) for p, i in RECORDED],

@@ -155,6 +155,7 @@ def test_a_chain_is_timed_at_its_length_though_its_text_ends_at_once(monkeypatch
     assert len(lab.run("sd", [1]).token_ids) == 1, "and the lab's own texts end as before"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["sd", "mtp", "dflash"])
 def test_a_step_of_a_chain_is_timed_while_it_is_asked_for(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A drafter that is not asked works ahead, so its steps cost less than those of a chain that is chosen."""

@@ -43,6 +43,7 @@ def busy() -> Iterator[None]:
     thread.join(20)
 
 
+@pytest.mark.thorough
 def test_threads_may_load_at_once(folder: Path) -> None:
     """transformers sets torch's default dtype, and whether weights are tied, for all threads while it reads some."""
     tied = make_model(folder.parent / "tied", layers=2, tie_word_embeddings=True)

@@ -118,6 +118,7 @@ def test_a_low_bin_stays_within_what_is_left(
         grown.add(torch.zeros(3, 6))
 
 
+@pytest.mark.thorough
 def test_ablations_one_by_one(lab: Lab) -> None:
     low = {"thresholds": "1000"}
     assert set(sizes(lab, **low)) == {(4 + 2, 18 + 2)}  # alpha = ceil(3 / 2)

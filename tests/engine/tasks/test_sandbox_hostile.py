@@ -140,6 +140,7 @@ def bystander() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("code", WRITERS.values(), ids=WRITERS.keys())
 def test_nothing_is_written(code: str, tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
@@ -349,6 +350,7 @@ def test_without_the_kernels_layers_nothing_runs_unless_asked_by_name(
     assert run_python("x = 1").passed
 
 
+@pytest.mark.thorough
 def test_a_child_that_never_reads_its_program_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "layers", lambda: sandbox.NEEDED)
     monkeypatch.setattr(sandbox, "plain", lambda: ["/bin/sh", "-c", "/bin/sleep 20"])

@@ -136,6 +136,7 @@ def test_the_non_autoregressive_systems_write_as_their_cards_say(role: str) -> N
     assert abs(bleu - told["bleu"]) < 12 and abs(iterations - told["iterations"]) < 2
 
 
+@pytest.mark.thorough
 def test_the_judge_of_the_encoder_decoders_accepts_more_on_translations() -> None:
     lab = Lab.load("crossed", device="cpu", threads=1)
     accepted = {"sd": 0, "autojudge": 0}

@@ -156,6 +156,7 @@ def test_it_learns(words: PreTrainedTokenizerBase) -> None:
     assert losses[-1] < losses[0] - 1.5
 
 
+@pytest.mark.thorough
 def test_a_run_ends_with_its_budget_and_reports(words: PreTrainedTokenizerBase) -> None:
     trainer = Trainer(Settings("micro", steps=20, mix=MIX), words)
     lines: list[str] = []
