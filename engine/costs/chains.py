@@ -135,8 +135,7 @@ class ChainChoice:
 
     def _worth(self, drafted: int, step: float) -> float:
         """The chance from which on one more token, and so much drafting, is worth its time."""
-        each = self._length
-        return self._rate * (step / each + self.costs.further(round(each * drafted) + 1))
+        return self._rate * (step / self._length + self.costs.further(round(self._length * drafted) + 1))
 
     def told(self, drafted: int, steps: int | None = None) -> Told:
         """This round's choice, of so many draft tokens that are verified, made in as many `steps` or others."""

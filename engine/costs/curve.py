@@ -36,10 +36,17 @@ class Curve:
         """Passes over 0 (which never is) to 127 tokens."""
         return tuple(self.at(tokens) for tokens in range(128))
 
+    def further(self, tokens: int) -> float:
+        """One more token in a pass over so many: the mean over the next `AHEAD`, since measured curves have steps."""
+        known = self._further
+        return known[tokens] if tokens < len(known) else self._mean(tokens)
+
     @cached_property
-    def further(self) -> tuple[float, ...]:
-        """One more token in a pass over 0 to 127: the mean over the next `AHEAD`, since measured curves have steps."""
-        return tuple((self.at(tokens + AHEAD) - self.at(tokens)) / AHEAD for tokens in range(128))
+    def _further(self) -> tuple[float, ...]:
+        return tuple(map(self._mean, range(128)))
+
+    def _mean(self, tokens: int) -> float:
+        return (self.at(tokens + AHEAD) - self.at(tokens)) / AHEAD
 
     @cached_property
     def _least(self) -> float:
@@ -64,8 +71,7 @@ class Costs:
 
     def further(self, tokens: int) -> float:
         """One more token in a pass over so many; see `Curve.further`."""
-        known = self.passes.further
-        return known[tokens] if tokens < len(known) else (self.verify(tokens + AHEAD) - self.verify(tokens)) / AHEAD
+        return self.passes.further(tokens)
 
     def draft(self, steps: int, rows: int | None = None) -> float:
         """A draft of so many steps: a chain, or a tree in which so many nodes went on."""
