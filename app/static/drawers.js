@@ -34,10 +34,15 @@ export function mount(element, store, lab) {
   );
   element.append(dialog);
   const modal = () => dialog.matches(":modal");
+  // A rule with :has() would look at every chip of every lane anew whenever one of them grows.
+  const tell = () => {
+    document.documentElement.dataset.drawer = dialog.open ? (modal() ? "over" : "beside") : "";
+  };
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog && modal()) close();
   });
   dialog.addEventListener("close", () => {
+    tell();
     const { activeElement, body } = document;
     if (activeElement !== body && !dialog.contains(activeElement)) return;
     document.getElementById("stage")?.focus({ preventScroll: true }); // what had the focus before is there no longer
@@ -67,6 +72,7 @@ export function mount(element, store, lab) {
     const beside = name === BESIDE && innerWidth >= WIDE;
     if (dialog.open && modal() === beside) close();
     if (!dialog.open) beside ? dialog.show() : dialog.showModal();
+    tell();
     body.scrollTop = 0;
     body.querySelector("[data-first]")?.scrollIntoView({ block: "start" });
   });

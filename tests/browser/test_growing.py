@@ -1,0 +1,67 @@
+"""How much of the page a browser looks at anew when a lane grows or a token is pointed at, by the browser's own record.
+
+On a long text a rule that makes it look at every token costs a frame, whatever the scripts do. So the numbers are of
+elements, which no other work on the machine changes. Times are measured by `python -m tests.browser.measure`.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.fixtures import traces
+from tests.browser.harness import METHODS
+
+TOKENS, STEPS = 600, 12
+FILL = """async ([text, stage]) => {
+  const { store } = draftscope;
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  const lanes = (window.growing = JSON.parse(text));
+  store.setOption("stage", stage);
+  store.begin(lanes.map(({ key, card }) => ({ key, card })));
+  for (const lane of lanes) {
+    lane.rounds = lane.events.filter((event) => event.kind === "round");
+    lane.half = Math.floor(lane.rounds.length / 2);
+    store.push(lane.key, [lane.events[0], ...lane.rounds.slice(0, lane.half)]);
+  }
+  for (let i = 0; i < 40; i++) await frame();
+  return document.querySelectorAll("gradio-app *").length;
+}"""
+GROW = """async (steps) => {
+  for (let step = 0; step < steps; step++) {
+    for (const { key, rounds, half } of growing) draftscope.store.push(key, rounds.slice(half + step, half + step + 1));
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 60)));
+  }
+}"""
+POINT = """async (steps) => {
+  const chips = [...document.querySelectorAll("[data-lane=chain] .k")].slice(0, steps);
+  for (const chip of chips) {
+    chip.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 30)));
+  }
+}"""
+
+
+def styled(browser: Browser, page: Page, act: str) -> list[int]:
+    """Elements whose style was looked at anew, each time that it was, while a script runs."""
+    browser.start_tracing(page=page, categories=["devtools.timeline"])
+    page.evaluate(act, STEPS)
+    record: dict[str, Any] = json.loads(browser.stop_tracing())
+    found = [e["args"] for e in record["traceEvents"] if e["name"] == "UpdateLayoutTree" and e["ph"] in ("X", "E")]
+    return [args["elementCount"] for args in found if "elementCount" in args]
+
+
+@pytest.mark.parametrize(
+    ("stage", "act"), [("text", GROW), ("text", POINT), ("score", GROW)], ids=["text", "pointed at", "score"]
+)
+def test_a_lane_that_grows_leaves_the_rest_of_the_page_alone(
+    visit: Callable[..., Page], browser: Browser, stage: str, act: str
+) -> None:
+    page = visit()
+    every = page.evaluate(FILL, [json.dumps(traces(METHODS, TOKENS)), stage])
+    counts = styled(browser, page, act)
+    assert counts, "nothing was recorded"
+    assert max(counts) < every / 5, (sorted(counts)[-5:], every)
+    assert sum(counts) < every, (sum(counts), every)
