@@ -154,15 +154,18 @@ export class LaneFlow {
     return lineStarts([...chips], STRETCH);
   }
 
-  /** Begin a new stretch with each of these chips. @param {HTMLElement[]} chips */
+  /** Begin a new stretch with each of these chips, which are in order. @param {HTMLElement[]} chips */
   cut(chips) {
+    /** @type {[first: HTMLElement, part: HTMLElement][]} */
+    const starts = [];
     for (const first of chips) {
       /** @type {HTMLElement | null} */
       const home = first.closest(".round");
-      if (!home) continue;
-      const rest = home.querySelector(".k, .g") === first ? home : this.splitRound(home, first);
-      const stretch = this.newStretch();
-      for (let item = /** @type {Element | null} */ (rest); item; ) {
+      if (home) starts.push([first, home.querySelector(".k, .g") === first ? home : this.splitRound(home, first)]);
+    }
+    for (const [i, [first, part]] of starts.entries()) {
+      const [stretch, end] = [this.newStretch(), starts[i + 1]?.[1]];
+      for (let item = /** @type {Element | null} */ (part); item && item !== end; ) {
         const next = item.nextElementSibling;
         stretch.append(item);
         item = next;

@@ -34,24 +34,25 @@ function valueText(value, unit = "") {
   return `${Number(value.toPrecision(4))}${BARE.includes(unit) ? "" : ` ${noun}`}`;
 }
 
-/** Of chips in order, those that start a line and come at least `least` after the one before.
- * @param {HTMLElement[]} chips @param {number} least */
+/** Of chips in order, those that start a line and come at least `least` after the one before. Only from there on the
+ * browser is asked where they lie. @param {HTMLElement[]} chips @param {number} least */
 export function lineStarts(chips, least) {
   /** @type {HTMLElement[]} */
   const starts = [];
   let from = 0;
   /** @type {number | null} */
   let above = null;
-  chips.forEach((chip, i) => {
-    const boxes = chip.getClientRects(); // a blank or a newline before the word still lies on the line above
+  for (let i = least - 1; i < chips.length; i++) {
+    const boxes = chips[i].getClientRects(); // a blank or a newline before the word still lies on the line above
     const top = boxes[boxes.length - 1]?.top;
-    const whole = boxes.length === 1 || /^[ \n]/.test(chip.textContent ?? "");
+    const whole = boxes.length === 1 || /^[ \n]/.test(chips[i].textContent ?? "");
     if (above !== null && top > above + 2 && whole && i - from >= least) {
-      from = i;
       starts.push(chips[i]);
-    }
-    above = top ?? above;
-  });
+      from = i;
+      above = null;
+      i += least - 2; // the next one that is asked is the one before the first that may start a stretch
+    } else above = top ?? above;
+  }
   return starts;
 }
 

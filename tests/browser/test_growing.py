@@ -65,3 +65,23 @@ def test_a_lane_that_grows_leaves_the_rest_of_the_page_alone(
     assert counts, "nothing was recorded"
     assert max(counts) < every / 5, (sorted(counts)[-5:], every)
     assert sum(counts) < every, (sum(counts), every)
+
+
+def test_a_long_text_is_laid_out_anew_by_moving_each_round_once(visit: Callable[..., Page]) -> None:
+    page = visit()
+    page.evaluate(FILL, [json.dumps(traces(("plain",), 2000)), "text"])
+    rounds, moved, stretches = page.evaluate(
+        """async () => {
+          let moved = 0;
+          const count = (records) => records.forEach((record) => (moved += record.addedNodes.length));
+          const watch = new MutationObserver(count);
+          watch.observe(document.querySelector("[data-view=lanes]"), { childList: true, subtree: true });
+          draftscope.store.setOption("whitespace", !draftscope.store.options.whitespace);
+          for (let i = 0; i < 10; i++) await new Promise((done) => requestAnimationFrame(done));
+          count(watch.takeRecords());
+          const all = (what) => document.querySelectorAll(`.lane ${what}`).length;
+          return [all(".round"), moved, all(".stretch")];
+        }"""
+    )
+    assert rounds >= 1000 and stretches > 10
+    assert moved < 3 * rounds
