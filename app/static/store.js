@@ -253,9 +253,10 @@ export function createStore() {
   return store;
 }
 
-/** Drawing: each key once an animation frame, or once in a while. */
+/** Drawing: each key once an animation frame, or once in a while. What is drawn once in a while has a frame of its own,
+ * behind one in which something else is due: together they might take longer than a frame. */
 function createFrames() {
-  /** @type {Map<string, () => void>} */
+  /** @type {Map<string, {draw: () => void, patient: boolean}>} */
   const due = new Map();
   /** @type {Map<string, number>} when a key was drawn last, by data that kept coming */
   const drawn = new Map();
@@ -263,9 +264,14 @@ function createFrames() {
   const waiting = new Set();
 
   function drawAll() {
-    const draws = [...due.values()];
+    const draws = [...due];
     due.clear();
-    for (const draw of draws) {
+    const hurried = draws.some(([, { patient }]) => !patient);
+    for (const [key, { draw, patient }] of draws) {
+      if (patient && hurried) {
+        frame(key, draw);
+        continue;
+      }
       try {
         draw();
       } catch (error) {
@@ -273,11 +279,13 @@ function createFrames() {
       }
     }
   }
-  /** @type {Store["frame"]} */
-  const frame = (key, draw) => {
+  /** @param {string} key @param {() => void} draw @param {boolean} patient */
+  const add = (key, draw, patient) => {
     if (!due.size) requestAnimationFrame(() => keepingFocus(drawAll));
-    due.set(key, draw);
+    due.set(key, { draw, patient: patient && due.get(key)?.patient !== false });
   };
+  /** @type {Store["frame"]} */
+  const frame = (key, draw) => add(key, draw, false);
   /** @type {Store["seldom"]} */
   const seldom = (key, draw, every = 300) => {
     if (waiting.has(key)) return;
@@ -286,7 +294,7 @@ function createFrames() {
     const go = () => {
       waiting.delete(key);
       drawn.set(key, performance.now());
-      frame(key, draw);
+      add(key, draw, true);
     };
     if (wait <= 0) go();
     else setTimeout(go, wait);

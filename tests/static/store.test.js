@@ -131,3 +131,33 @@ test("without a selection the first lane that drafts is the run", () => {
   store.setHover({ run: "plain", round: 0 });
   assert.equal(store.run().key, "plain");
 });
+
+test("what is drawn once in a while waits a frame where something else is due, and no longer", (t) => {
+  /** @type {(() => void)[]} */
+  const asked = [];
+  t.after(() => Reflect.deleteProperty(globalThis, "requestAnimationFrame"));
+  Object.assign(globalThis, { requestAnimationFrame: (draw) => asked.push(draw) });
+  const frame = () => {
+    const [draw, ...more] = asked.splice(0);
+    assert.deepEqual(more, [], "one callback a frame");
+    draw?.();
+  };
+  const store = createStore();
+  const drawn = [];
+  store.seldom("figures", () => drawn.push("figures"));
+  store.frame("text", () => drawn.push("text"));
+  frame();
+  assert.deepEqual(drawn, ["text"]);
+  store.frame("text", () => drawn.push("text")); // text comes in every frame
+  frame();
+  assert.deepEqual(drawn, ["text", "figures", "text"]);
+  frame();
+  assert.deepEqual(drawn, ["text", "figures", "text"]);
+  store.seldom("others", () => drawn.push("others"));
+  frame();
+  assert.equal(drawn.pop(), "others", "alone it waits for nothing");
+  store.seldom("both", () => drawn.push("seldom"));
+  store.frame("both", () => drawn.push("now"));
+  frame();
+  assert.equal(drawn.pop(), "now", "what is wanted now as well is drawn now");
+});

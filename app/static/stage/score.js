@@ -14,7 +14,7 @@ import { scoreHeads } from "./scoreheads.js";
 import { listen } from "./scoreinput.js";
 import { scoreLegend } from "./scorelegend.js";
 import { scoreMarks } from "./scoremarks.js";
-import { paintBand, paintRuler } from "./scorepaint.js";
+import { NUMBER, paintBand, paintRuler } from "./scorepaint.js";
 import { scorePicture } from "./scorepicture.js";
 import { scoreSheet } from "./scoresheet.js";
 import { scoreTools } from "./scoretools.js";
@@ -107,17 +107,20 @@ export function mount(element, store, lab) {
     tell(missing, missingWords(store));
     scroll.hidden = table.element.hidden = legend.element.hidden = none;
     if (none) return;
-    if (state.room) legend.draw(content, state.narrow);
     const live = growing();
     if (state.auto) state.px = autoWidth(plotRoom() - 12, content.count, live);
-    const now = performance.now();
-    if (!live || now - state.headsAt > HEADS_MS || !sameShape(shape, content.places)) {
-      state.headsAt = now;
-      drawHeads();
-    }
+    if (!live || !sameShape(shape, content.places)) drawBeside();
+    else if (performance.now() - state.headsAt > HEADS_MS) store.frame("score-heads", () => active() && drawBeside());
     if (live && state.stick) goTo(wideAt(state.px) - plotRoom());
     paint();
     mark();
+  }
+
+  /** Heads and signs. While bands grow that is a frame of its own, behind that of the columns. */
+  function drawBeside() {
+    state.headsAt = performance.now();
+    if (state.room) legend.draw(content, state.narrow);
+    drawHeads();
   }
 
   const drawHeads = () => heads.draw(content, { narrow: state.narrow, width: state.headWidth, room: state.room });
@@ -158,11 +161,12 @@ export function mount(element, store, lab) {
       paper,
       state.hurry,
     );
-    const stamp = [px, state.epoch, wide].join("/");
+    const stamp = [px, state.epoch].join("/");
+    const count = Math.max(0, wide - 2 * NUMBER); // pixels that stay as they are when the ruler grows
     /** @type {Part["paint"]} */
     const ticks = (ctx, from, width) => paintRuler(ctx, RULER, { ...look, scroll: from, width }, wide);
     ruler.draw(
-      [{ key: "", top: 0, height: RULER, stamp, count: 0, px, paint: ticks }],
+      [{ key: "", top: 0, height: RULER, stamp, count, px: 1, paint: ticks }],
       { ...seen, top: 0, bottom: 1 },
       paper,
     );

@@ -20,7 +20,7 @@ import { trackOf } from "./tracks.js";
  */
 
 const DIGIT = 7; // pixels of one in the ruler, at most
-const NUMBER = 48; // and of a number with its distance from the tick
+export const NUMBER = 48; // and of a number with its distance from the tick
 
 /** A band's tracks and marks, from a place of the axis on. A beginning that was forced moves the band to the right:
  * from there on everything is painted in the run's positions.
