@@ -234,3 +234,12 @@ def test_the_field_s_own_words() -> None:
             if DROPPED.search(told) or (name.startswith(DECIDES) and REFUSED.search(told)):
                 found.append(f"{name}:{number}: {line.strip()}")
     assert not found, found[:10]
+
+
+def test_what_needs_a_browser_is_marked() -> None:
+    """Without the mark `make test` would run it, and `make test-browser` would not."""
+    files = sorted((ROOT / "tests/browser").glob("test_*.py"))
+    assert files
+    assert not [
+        path.name for path in files if "\npytestmark = pytest.mark.browser\n" not in path.read_text(encoding="utf-8")
+    ]

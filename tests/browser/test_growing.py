@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page
 from tests.browser.fixtures import traces
 from tests.browser.harness import METHODS
 
+pytestmark = pytest.mark.browser
 TOKENS, STEPS = 600, 12
 FILL = """async ([text, stage]) => {
   const { store } = draftscope;
