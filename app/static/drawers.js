@@ -35,9 +35,7 @@ export function mount(element, store, lab) {
   element.append(dialog);
   const modal = () => dialog.matches(":modal");
   // A rule with :has() would look at every chip of every lane anew whenever one of them grows.
-  const tell = () => {
-    document.documentElement.dataset.drawer = dialog.open ? (modal() ? "over" : "beside") : "";
-  };
+  const tell = () => document.documentElement.toggleAttribute("data-beside", dialog.open && !modal());
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog && modal()) close();
   });

@@ -6,7 +6,6 @@ elements, which no other work on the machine changes. Times are measured by `pyt
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -49,8 +48,8 @@ def styled(browser: Browser, page: Page, act: str) -> list[int]:
     """Elements whose style was looked at anew, each time that it was, while a script runs."""
     browser.start_tracing(page=page, categories=["devtools.timeline"])
     page.evaluate(act, STEPS)
-    record: dict[str, Any] = json.loads(browser.stop_tracing())
-    found = [e["args"] for e in record["traceEvents"] if e["name"] == "UpdateLayoutTree" and e["ph"] in ("X", "E")]
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    found = [e["args"] for e in events if e["name"] == "UpdateLayoutTree" and e["ph"] in ("X", "E")]
     return [args["elementCount"] for args in found if "elementCount" in args]
 
 
@@ -86,3 +85,18 @@ def test_a_long_text_is_laid_out_anew_by_moving_each_round_once(visit: Callable[
     )
     assert rounds >= 1000 and stretches > 10
     assert moved < 3 * rounds
+
+
+def test_a_ruler_that_grew_is_one_that_was_drawn_anew(visit: Callable[..., Page]) -> None:
+    """Only its end is painted while the text grows; numbers stand on another side of their ticks there."""
+    page = visit()
+    page.evaluate(FILL, [json.dumps(traces(METHODS, TOKENS)), "score"])
+    drawn = """async (anew) => {
+      if (anew) draftscope.store.setOption("flags", !draftscope.store.options.flags);
+      for (let i = 0; i < 30; i++) await new Promise((done) => requestAnimationFrame(done));
+      return [...document.querySelectorAll(".score .ruler canvas")].map((c) => c.style.left + c.toDataURL()).sort();
+    }"""
+    for turn in range(4):
+        page.evaluate(GROW.replace("half + step", f"half + {7 * turn} + step"), 7)
+        grown = page.evaluate(drawn, False)
+        assert grown and grown == page.evaluate(drawn, True), turn
