@@ -26,7 +26,7 @@ class SparseDistributions:
     def __init__(self, entries: Sequence[Sequence[tuple[int, float]]], vocab: int) -> None:
         """`entries[g]` are the tokens of distribution g with their probabilities."""
         self.entries, self.vocab = entries, vocab
-        self._last: tuple[int, Tensor] = (-1, torch.empty(0))
+        self._last: tuple[int, Tensor] = (-1, torch.empty(0, dtype=torch.float32))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -34,8 +34,8 @@ class SparseDistributions:
     def __getitem__(self, group: int) -> Tensor:
         """Distribution [V] in fp64, of that group; the last one asked for is kept, since siblings ask in turn."""
         if self._last[0] != group:
-            row, few = torch.zeros(self.vocab, dtype=torch.float64), self.entries[group]
-            row[[token for token, _ in few]] = torch.tensor([p for _, p in few], dtype=torch.float64)
+            row, few = torch.zeros(self.vocab, dtype=torch.float64, device="cpu"), self.entries[group]
+            row[[token for token, _ in few]] = torch.tensor([p for _, p in few], dtype=torch.float64, device="cpu")
             self._last = (group, row)
         return self._last[1]
 

@@ -55,7 +55,7 @@ def first_argmax(x_MV: Tensor) -> Tensor:
     ten times as fast as torch's; CUDA promises nothing, so ask."""
     if x_MV.device.type == "cpu":
         known = x_MV.dtype in (torch.float32, torch.float64)
-        return torch.as_tensor(x_MV.detach().numpy().argmax(-1)) if known else x_MV.argmax(dim=-1)
+        return torch.as_tensor(x_MV.detach().numpy().argmax(-1), device=CPU) if known else x_MV.argmax(dim=-1)
     V = x_MV.shape[-1]
     place = torch.arange(V, 0, -1, device=x_MV.device)
     return ((x_MV == x_MV.amax(dim=-1, keepdim=True)) * place).argmax(dim=-1)
@@ -126,7 +126,7 @@ def sent(values: Any, device: torch.device, dtype: torch.dtype | None = None) ->
     come so far. Here CUDA has the numbers staged before the call returns, so that they may go at once; on other devices
     a copy that does not wait might outlive them, so there it waits. On a CPU an array or tensor is taken as it is.
     """
-    x = torch.as_tensor(values, dtype=dtype)
+    x = values.to(dtype=dtype) if isinstance(values, Tensor) else torch.as_tensor(values, dtype=dtype, device=CPU)
     return x if device == CPU else x.to(device, non_blocking=device.type == "cuda")
 
 

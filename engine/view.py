@@ -160,12 +160,12 @@ class RoundView:
         if draft.draw == "without_replacement" and not isinstance(drawn_from, SparseDistributions):
             return None
         known = self._shares[draft.parents[kids[0]] + 1]
-        p = torch.tensor([*known.values(), max(0.0, 1 - sum(known.values()))], dtype=torch.float64)
+        p = torch.tensor([*known.values(), max(0.0, 1 - sum(known.values()))], dtype=torch.float64, device="cpu")
         q = None
         if isinstance(drawn_from, SparseDistributions):
-            q = torch.tensor([*(q for _, q in drawn_from.entries[draft.group[kids[0]]]), 0.0], dtype=torch.float64)
+            q = p.new_tensor([*(q for _, q in drawn_from.entries[draft.group[kids[0]]]), 0.0])
         elif draft.draw == "sample":
-            q = torch.tensor([0.0] * len(p), dtype=torch.float64)
+            q = p.new_zeros(len(p))
             q[0] = self.brought("shares")[1][kids[0]]
         return Lump(list(known), p, q)
 
@@ -312,7 +312,7 @@ class Stats:
         """Log p(target's first) - log p(node's token), nats; the same difference as between raw logits."""
         first = self.target.top[self.parents[node] + 1][0][1]
         p = self.target.p_child[node]
-        return float(torch.tensor(first / p).log()) if p > 0 else float("inf")
+        return float(torch.tensor(first / p, dtype=torch.float32, device="cpu").log()) if p > 0 else float("inf")
 
 
 def observe(draft: Draft, logits_MV: Tensor, n: int, read: bool = True) -> Stats:

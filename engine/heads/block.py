@@ -80,10 +80,10 @@ def rope(spec: Spec, positions: int, like: Tensor, first: int = 0) -> tuple[Tens
     C, theta = spec.channels, spec.theta
     if spec.dynamic > 1 and positions > spec.context:
         theta *= (spec.dynamic * positions / spec.context - (spec.dynamic - 1)) ** (C / (C - 2))
-    slow = 1.0 / theta ** (torch.arange(0, C, 2, dtype=torch.float64) / C)
+    slow = 1.0 / theta ** (torch.arange(0, C, 2, dtype=torch.float64, device="cpu") / C)
     slow = slow if spec.llama3 is None else spec.llama3.stretched(slow)
     slow = slow if spec.yarn is None else spec.yarn.stretched(slow, theta)
-    angle = torch.arange(first, positions, dtype=torch.float64).unsqueeze(1) / spec.stretch * slow
+    angle = torch.arange(first, positions, dtype=torch.float64, device="cpu").unsqueeze(1) / spec.stretch * slow
     scale = 1.0 if spec.yarn is None else spec.yarn.scale
     cos, sin = angle.cos() * scale, angle.sin() * scale
     tables = torch.cat((cos, cos), -1), torch.cat((-sin, sin), -1)

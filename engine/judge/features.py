@@ -30,9 +30,8 @@ def _rows(prompts: Sequence[PromptFinished], role: str, model: Model) -> Blocks:
         rows = _three(session, prefix, label, model.only_chains).float().cpu()
         for name, row in zip(("prev", "draft", "target"), rows, strict=True):
             found[name].append(row.clone())
-    return {
-        f"{role}:{name}": torch.stack(rows) if rows else torch.empty(0, model.width) for name, rows in found.items()
-    }
+    none = torch.empty(0, model.width, dtype=torch.float32)
+    return {f"{role}:{name}": torch.stack(rows) if rows else none for name, rows in found.items()}
 
 
 def _three(session: Session, prefix: list[int], label: Label, only_chains: bool) -> Tensor:

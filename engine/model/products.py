@@ -87,7 +87,7 @@ class Product:
         """diag(s) W in fp32 [I, O], for gradients, which FBGEMM has none of."""
         if self.halves is None:
             return self.weight
-        every = torch.eye(self.inputs)
+        every = torch.eye(self.inputs, dtype=torch.float32, device="cpu")
         return self.halves(every if self.scale is None else every * self.scale)
 
     @cached_property

@@ -146,7 +146,7 @@ class Session:
 
     def unread(self) -> Forward:
         """What a round has in which the model was not called: no row."""
-        none = torch.empty(0, self.vocab, device=self.device)
+        none = torch.empty(0, self.vocab, dtype=torch.float32, device=self.device)
         return Forward(none, none, None, 0)
 
     @torch.inference_mode()

@@ -46,7 +46,7 @@ def lent(target: Model) -> Frozen:
 
 
 def built(kind: str, target: Model, shape: Shape | None = None, seed: int = 0) -> System:
-    """A freshly initialised system over a target; the seed decides every weight.
+    """A freshly initialised system in fp32 over a target; the seed decides every weight.
 
     Raises:
         AssetError: no system of that kind. ModelMismatch: the target lends no encoder.
@@ -54,7 +54,7 @@ def built(kind: str, target: Model, shape: Shape | None = None, seed: int = 0) -
     if kind not in SYSTEMS:
         raise AssetError(unknown("non-autoregressive system", kind, SYSTEMS))
     torch.manual_seed(seed)
-    return SYSTEMS[kind](shape or Shape(width=target.width), lent(target), target.source_context)
+    return SYSTEMS[kind](shape or Shape(width=target.width), lent(target), target.source_context).float()
 
 
 def save_nat(system: System, folder: Path) -> None:
@@ -82,7 +82,8 @@ def load_nat(path: Path, target: Model) -> System:
         raise ModelMismatch(
             f"The system in {folder.name} is {shape.width} wide, but {target.name} has states {target.width} wide."
         )
-    system = built(str(config.get("kind")), target, shape)
+    with torch.random.fork_rng(devices=()), torch.device("cpu"):  # the caller's draws and device are as they were
+        system = built(str(config.get("kind")), target, shape)
     wanted = {name: tuple(value.shape) for name, value in system.state_dict().items()}
     system.load_state_dict(check(read_weights(folder), wanted))
     like = system.frozen.matrix

@@ -108,7 +108,7 @@ class NatDecoder(nn.Module):
 
 def sinusoids(places: int, width: int) -> Tensor:
     """Fixed positions [places, width]: sines in the first half, cosines in the second (Vaswani et al. 2017)."""
-    rates = 10000.0 ** (-torch.arange(width // 2) / (width // 2))
+    rates = 10000.0 ** (-torch.arange(width // 2, dtype=torch.float32) / (width // 2))
     angles = torch.arange(places)[:, None] * rates
     return torch.cat([angles.sin(), angles.cos()], -1)
 

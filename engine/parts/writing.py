@@ -174,7 +174,7 @@ def _step_by_step(
             made.sources.append(source())
         if len(made.tokens) == limit or token in stops or (ends and ends(made.tokens)):  # nothing can follow, or is to
             break
-        row = after(text) if onward is None else onward.ahead(torch.tensor([token]))
+        row = after(text) if onward is None else onward.ahead(torch.tensor([token], device="cpu"))
     if onward is not None and made.tokens:
         onward.told(made.tokens)
         check_finite(torch.cat(made.rows))

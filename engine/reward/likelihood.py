@@ -50,7 +50,8 @@ class LikelihoodReader:
         self.model, self.read = model, 0  # tokens that the last score read
         self._session = model.target.session(ROOM)
         self._tokens: list[int] = []
-        self._known = torch.empty(0, len(model.weight))  # features of the response in `_tokens`
+        # features of the response in `_tokens`
+        self._known = torch.empty(0, len(model.weight), dtype=torch.float32, device="cpu")
 
     @torch.inference_mode()
     def score(self, question: str, response: str) -> float:
@@ -100,7 +101,8 @@ def survival(features_TF: Tensor, weight_F: Tensor, bias: float | Tensor) -> Ten
 def save_likelihood(folder: Path, weight_F: Tensor, bias: float, meta: dict[str, Any]) -> None:
     """Write the line and what it was made for."""
     folder.mkdir(parents=True, exist_ok=True)
-    write(folder / LINE, packed({"weight": weight_F.float().contiguous(), "bias": torch.tensor([bias])}))
+    tensors = {"weight": weight_F.float().contiguous(), "bias": torch.tensor([bias], dtype=torch.float32)}
+    write(folder / LINE, packed(tensors))
     (folder / META).write_text(json.dumps(meta, indent=1) + "\n")
 
 

@@ -136,7 +136,7 @@ class ConfidenceChain:
         """C_t of each row [N]."""
         k = self.knobs
         return confidences(
-            torch.as_tensor(logits_NV),
+            logits_NV,
             (float(k["w_entropy"]), float(k["w_margin"]), float(k["w_soft"])),
             scale=float(k["margin_scale"]),
             entropy_conf=str(k["entropy_conf"]),

@@ -120,7 +120,7 @@ class Growth:
         self.logits: list[Tensor] = []  # of the expanded rows [R, V]
         self.values: list[Tensor] = []  # log-probabilities of the children taken [R, k]
         self.picks: list[Tensor] = []  # places of the next frontier within the level's candidates [R]
-        self.best = torch.zeros(1, device=device)  # cumulative scores of the frontier [R]
+        self.best = torch.zeros(1, dtype=torch.float32, device=device)  # cumulative scores of the frontier [R]
         self._only = torch.zeros(1, dtype=torch.long, device=device)  # place of the one node of a chain's level
         self.kept_rows: dict[int, Tensor] = {}  # by level: frontier rows of before that alone had children there
         self.starts: list[int] = []  # id of the first candidate of each level

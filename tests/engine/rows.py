@@ -1,4 +1,4 @@
-"""What makes a row of a batch the run that its prompt gives alone."""
+"""What makes one run another again: a row of a batch the run that its prompt gives alone, a file of results the same."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,6 +21,19 @@ def told(trace: Trace) -> Any:
 def counts(extras: Any) -> dict[str, Any]:
     """The whole numbers among a round's extras."""
     return {name: value for name, value in extras.items() if isinstance(value, int)}
+
+
+def timeless(value: Any) -> Any:
+    """What a JSON file holds, or a part of it, without times, dates and the words that it was asked with."""
+    if isinstance(value, list):
+        return [timeless(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: timeless(one)
+        for name, one in value.items()
+        if not name.endswith(("_s", "seconds", "ms")) and name not in ("created", "command")
+    }
 
 
 def check(lab: Lab, method: str | Card, prompts: Sequence[str | Sequence[int]], **options: Any) -> list[Trace]:

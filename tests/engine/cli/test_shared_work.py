@@ -17,6 +17,7 @@ from engine.cli import main
 from engine.files.places import ROOT
 from tests.engine.cli.test_judge_commands import mine, mixed
 from tests.engine.cli.test_sweep_command import Tell, tell, untimed
+from tests.engine.rows import timeless
 
 __all__ = ["tell"]
 
@@ -120,18 +121,6 @@ def written(path: Path) -> list[Any]:
         for path, text in zip(paths, texts, strict=True)
     ]
     return [timeless(value) for value in values]
-
-
-def timeless(value: Any) -> Any:
-    if isinstance(value, list):
-        return [timeless(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        name: timeless(one)
-        for name, one in value.items()
-        if not name.endswith(("_s", "seconds", "ms")) and name not in ("created", "command")
-    }
 
 
 def rows_of(folder: Path, rank: int, count: int) -> int:
