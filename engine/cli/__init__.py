@@ -19,33 +19,30 @@ from engine.unhurried import UNHURRIED
 
 COMMANDS = {  # by name: the file with its parser, and what it does
     "methods": ("methods", "list the methods, or show one with its knobs"),
-    "preflight": ("preflight", "what fits of a target and a draft, and why not, before weights are fetched"),
+    "preflight": ("preflight", "check how a target and a draft fit together, before any weights are fetched"),
     "doctor": (
         "doctor",
         "check devices, the equality of all paths of a model, launches and bandwidth; write a report",
     ),
     "run": ("run", "run one method on one prompt"),
-    "compare": ("compare", "several methods on the same prompts, side by side"),
-    "pooled": ("pooled", "traces of many runs as HeteroSpec's figures and tables"),
-    "bench": ("bench", "speeds, interleaved in one process: ratios as median (smallest to largest)"),
-    "enlarge": (
-        "enlarge",
-        "a pair as large as real ones that writes what the embedded one writes",
-    ),
+    "compare": ("compare", "run several methods on the same prompts, side by side"),
+    "pooled": ("pooled", "pool the traces of many runs into HeteroSpec's figures and tables"),
+    "bench": ("bench", "measure speeds, interleaved in one process: ratios as median (smallest to largest)"),
+    "enlarge": ("enlarge", "make a pair as large as real ones that writes what the embedded pair writes"),
     "advise": (
         "advise",
-        "which method and settings for which kind of prompt, and the configuration of the engine",
+        "measure which method and settings pay for which kind of prompt, and write the serving engine's configuration",
     ),
     "calibrate": (
         "calibrate",
-        "tau_entropy of EASD: mean of the largest target entropies (EASD eq. 8 to 10); or, with --costs, what rounds "
-        "cost on this device; or, with --forecast, how often what a drafter is sure of holds",
+        "measure EASD's tau_entropy: mean of the largest target entropies (EASD eq. 8 to 10); or, with --costs, what "
+        "rounds cost on this device; or, with --forecast, how often a drafter is right by how sure it is",
     ),
     "cases": ("cases", "list, record, find or adopt the case presets"),
     "mine": ("judge", "label which mismatches of draft and target change the answer (AutoJudge)"),
     "judge-train": ("judge", "train a judge from a mined file"),
-    "judge-eval": ("judge", "accuracy against accepted tokens: AutoJudge, top-K, math rules, SD"),
-    "trajectories": ("trajectories", "several answers to a prompt; STAND's tables 1 to 4 and figures 2, 3, 5"),
+    "judge-eval": ("judge", "measure accuracy against accepted tokens: AutoJudge, top-K, math rules, SD"),
+    "trajectories": ("trajectories", "draw several answers to a prompt; STAND's tables 1 to 4 and figures 2, 3, 5"),
     "tree": ("tree", "grow, optimise or show a static draft tree"),
     "automaton": ("automaton", "build a static suffix automaton from texts, traces or an embedded task"),
     "train": ("training", "train the embedded family; same as `python -m engine.training train`"),
@@ -53,12 +50,12 @@ COMMANDS = {  # by name: the file with its parser, and what it does
         "training",
         "evaluate the embedded pair on held-out problems; same as `python -m engine.training eval`",
     ),
-    "reproduce": ("reproduce", "the tables and figures of the five papers, measured here"),
-    "export": ("export", "tables or metrics of recorded traces"),
-    "import": ("imported", "acceptance that vLLM, SGLang, llama.cpp and AIPerf report, in the names of this lab"),
-    "index": ("index", "an index of a folder of traces, in Parquet: for pandas and Many runs"),
+    "reproduce": ("reproduce", "measure the tables and figures of the five papers here"),
+    "export": ("export", "write tables or metrics of recorded traces"),
+    "import": ("imported", "read the acceptance figures that vLLM, SGLang, llama.cpp and AIPerf report"),
+    "index": ("index", "index a folder of traces, in Parquet: for pandas and Many runs"),
     "replay": ("replay", "check every decision and identity of recorded traces"),
-    "schema": ("schema", "the trace format as JSON Schema"),
+    "schema": ("schema", "print the trace format as JSON Schema"),
     "readme": ("readme", "write the generated parts of README.md and docs"),
 }
 
