@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import torch
 
+from engine.errors import ConfigError
 from engine.model.decoder import Decoder
 from engine.model.seam import Seam
 from engine.model.session import Session
@@ -64,7 +65,16 @@ class Model:
         return [*source, *self.seam.opening, *[plain] * (n - n // 2)]
 
     def session(self, capacity: int, taps: Sequence[int] = (), slots: int = 0) -> Session:
-        """A fresh sequence with room for `capacity` positions (at most the context), and perhaps more `slots`."""
+        """A fresh sequence with room for `capacity` positions (at most the context), and perhaps more `slots`.
+
+        Raises:
+            ConfigError: the caller is within `torch.autocast`, under which passes would be of another dtype.
+        """
+        if kind := next((kind for kind in ("cpu", self.device.type) if torch.is_autocast_enabled(kind)), None):
+            raise ConfigError(
+                f"torch.autocast is on for {kind}: a model here computes in the dtype that it was loaded with "
+                f"({self.dtype}). Leave autocast, or load it with another dtype."
+            )
         capacity = min(capacity, self.longest)
         if self.seam:
             decoder, context = cast(CrossDecoder, self.decoder), (self.source_context, self.context)

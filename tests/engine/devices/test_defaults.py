@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.model import load_model
 from tests.engine.devices.pretend import EMBEDDED, PROMPTS
@@ -88,6 +89,15 @@ def test_nor_does_transformers(kind: str, tmp_path: Path) -> None:
     plain = model.session(16).forward([3, 4, 5, 6, 7]).logits
     with default("bfloat16"):
         assert torch.equal(model.session(16).forward([3, 4, 5, 6, 7]).logits, plain)
+
+
+def test_autocast_is_refused_in_words(toy: Lab) -> None:
+    with (
+        torch.autocast("cpu", dtype=torch.bfloat16),
+        pytest.raises(ConfigError, match=r"autocast is on for cpu.*float"),
+    ):
+        toy.run("sd", [0, 1], max_new_tokens=4)
+    assert toy.run("sd", [0, 1], max_new_tokens=4).end
 
 
 @pytest.mark.thorough
