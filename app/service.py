@@ -175,8 +175,8 @@ class Service:
         Closing the iterator, or `stop`, ends every lane within one round. Without `keeps` there is no `resync`.
         """
         log = self.runs.open(request.run, keeps)
-        yield {"id": request.run, "seq": 0, "phase": "queued" if self._labs.there(request.models) else "loading"}
         try:
+            yield {"id": request.run, "seq": 0, "phase": "queued" if self._labs.there(request.models) else "loading"}
             with self.line(request.visitor) as ticket:
                 for _ in self.comes(request.models):
                     if log.stopped.is_set():

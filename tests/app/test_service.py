@@ -105,6 +105,17 @@ def test_closing_the_page_frees_the_engine(service, lab):
     assert lab.open_streams == []
 
 
+@pytest.mark.parametrize("keeps", [True, False])
+def test_whoever_leaves_with_the_first_message_leaves_no_run_that_goes_on(service, keeps):
+    """Such runs would never be forgotten, and those that are over would be too soon, since so many are kept."""
+    request = ask(service)
+    run = service.run(request, keeps)
+    next(run)
+    run.close()
+    log = service.runs.get(request.run)
+    assert (log is not None and log.ended is not None) if keeps else log is None
+
+
 def test_a_lane_that_fails_does_not_end_the_others():
     class Late(FakeLab):
         def stream(self, method, **settings):
