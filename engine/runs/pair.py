@@ -50,6 +50,7 @@ class Pair:
     _assets: dict[str, Any] = field(default_factory=dict)
     _described: dict[str, dict[str, str]] = field(default_factory=dict)
     _bridges: dict[str, Bridge] = field(default_factory=dict)
+    _reads: threading.Lock = field(default_factory=threading.Lock)  # held while an asset is loaded, by one thread
 
     @property
     def device(self) -> str:
@@ -111,12 +112,15 @@ class Pair:
         Raises:
             ConfigError: none is named for this pair. AssetError, ModelMismatch: it cannot be used.
         """
-        if role not in self._assets:
-            if role not in self.asset_paths:
-                raise ConfigError(f"No {role} is loaded with this pair.")
-            path = locate(self.asset_paths[role])
-            with loading(f"{role} {self.asset_paths[role]}", path):
-                self._assets[role] = load_asset(role, path, self.target)
+        if role in self._assets:
+            return self._assets[role]
+        if role not in self.asset_paths:
+            raise ConfigError(f"No {role} is loaded with this pair.")
+        path = locate(self.asset_paths[role])
+        with self._reads:
+            if role not in self._assets:  # another thread may have loaded it meanwhile
+                with loading(f"{role} {self.asset_paths[role]}", path):
+                    self._assets[role] = load_asset(role, path, self.target)
         return self._assets[role]
 
     def describe_asset(self, role: str) -> dict[str, str]:
@@ -163,7 +167,7 @@ class Pair:
         """The pair with the same models behind other decoders, by role as `passing` tells them."""
         assets = {
             role: replace(asset, model=models[role]) if role in models else asset
-            for role, asset in self._assets.items()
+            for role, asset in list(self._assets.items())  # another thread may load one meanwhile
         }
         others = {role: models.get(role, model) for role, model in self.models.items()}
         return replace(self, target=models["target"], models=others, _assets=assets)

@@ -1,10 +1,15 @@
 """Heads, judges and tables by role: an unknown role or a missing folder is refused with a sentence."""
 
+import threading
+import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.errors import AssetError, ConfigError, LabError
+from engine.heads.parallel import ParallelModel
 from engine.lab import Lab
 from engine.runs.assets import LOADERS, load_asset
 
@@ -30,3 +35,36 @@ def test_an_asset_is_read_once(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> Non
     toy.asset_paths["judge:functions"] = "assets/none"
     with pytest.raises(AssetError, match="assets/none is missing"):
         toy.asset("judge:functions")
+
+
+def test_threads_that_want_an_asset_at_once_read_it_once(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice it would take twice the memory, and a head that transformers loads changes its target meanwhile."""
+    reads, found = list[Path](), list[object]()
+
+    def slow(path: Path, _target: object) -> object:
+        reads.append(path)
+        time.sleep(0.2)
+        return object()
+
+    monkeypatch.setitem(LOADERS, "judge", slow)
+    toy.asset_paths["judge:arithmetic"] = "presets"
+    threads = [threading.Thread(target=lambda: found.append(toy.asset("judge:arithmetic"))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(reads) == 1 and found == [toy.asset("judge:arithmetic")] * 3
+
+
+def test_an_asset_may_come_while_models_are_put_behind_other_decoders(
+    toy: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for a batch; another thread may want a head that no row needs."""
+
+    def beside(thing: Any, **changes: Any) -> Any:
+        toy._assets["medusa"] = object()
+        return replace(thing, **changes)
+
+    toy._assets["parallel"] = ParallelModel(toy.models["draft"], 0, 1)
+    monkeypatch.setattr("engine.runs.pair.replace", beside)
+    assert toy.through({"target": toy.target, "parallel": toy.target})._assets["parallel"].model is toy.target
