@@ -53,7 +53,8 @@ def local_mine(
     judges: Mapping[str, Judge],
     lock: AbstractContextManager[Any],
 ) -> Generator[MiningEvent, None, None]:
-    """Mine problems into a file that is resumed; `models` holds "target" and "draft". `lock` is held around each event.
+    """Mine problems into a file that is resumed; `models` holds "target" and "draft". `lock` is held around each event
+    and while the search is made.
 
     Labels get the score of the task's own judge where one fits the pair.
 
@@ -77,17 +78,18 @@ def local_mine(
         file = MinedFile(path, head | ({"judge": about(judge)} if judge else {}))
         vocab = min(model.vocab for model in models.values())
         ready = prompts(list(found), models["target"].tokenizer, settings.chat)
-        search = local_search(
-            models["target"],
-            models["draft"],
-            ready,
-            criterion,
-            settings.limit,
-            vocab=vocab,
-            chooser=Chooser(Sampling(settings.temperature, settings.top_k, settings.top_p), settings.seed),
-            naive=settings.naive,
-            most=settings.most,
-        )
+        with lock:
+            search = local_search(
+                models["target"],
+                models["draft"],
+                ready,
+                criterion,
+                settings.limit,
+                vocab=vocab,
+                chooser=Chooser(Sampling(settings.temperature, settings.top_k, settings.top_p), settings.seed),
+                naive=settings.naive,
+                most=settings.most,
+            )
         events = mine(ready, [search], file, finish=scorer(judge, models) if judge else None)
         try:
             while True:

@@ -67,5 +67,6 @@ def online_search(
                     yield [token.token for token in event.tokens]
 
     capacity = min(max((len(prompt.ids) for prompt in prompts), default=1) + limit + 8, pair.target.context)
-    target = LocalTarget(pair.target, capacity, Chooser(), pair.vocab)
+    with pair.lock:
+        target = LocalTarget(pair.target, capacity, Chooser(), pair.vocab)
     return OnlineSearch(decode, target, criterion, pair.target.tokenizer, limit, capacity, lock=pair.lock)

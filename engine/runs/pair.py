@@ -36,7 +36,8 @@ TREE_ROOM = 700  # cache slots beyond the text, for the largest draft tree
 
 @dataclass(eq=False)
 class Pair:
-    """Models by role, assets by role, and one lock: never two rounds at once on the same device."""
+    """Models by role, assets by role, and one lock: never two rounds at once on the same device, nor does a sequence
+    begin beside one."""
 
     target: Model
     models: dict[str, Model] = field(default_factory=dict)  # besides the target: "draft"
@@ -85,7 +86,8 @@ class Pair:
     def settle(self) -> None:
         """Choose torch's threads anew where they were measured some time ago; a server calls it between requests."""
         if self.threads:
-            self.threads = settle_again(self.target, self.threads)
+            with self.lock:
+                self.threads = settle_again(self.target, self.threads)
 
     @property
     def vocab(self) -> int:

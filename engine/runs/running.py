@@ -233,11 +233,12 @@ def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
     """See `engine.lab.Lab.living`."""
     card = pair.fitted(method if isinstance(method, Card) else get_card(method))
     config = RunConfig(card.name, (0,), max_new_tokens=pair.target.longest, knobs=able(pair, card, knobs))
-    kit = pair.kit(card, config)
-    if card.chooses(config.knobs):
-        kit.costs = costs(pair, card, "", {**knobs, "record": "light"})
-        kit.forecast = pair.forecast(card, config)
-    return build(card, kit, config.knobs)
+    known = costs(pair, card, "", {**knobs, "record": "light"}) if card.chooses(config.knobs) else None
+    with pair.lock:  # its parts begin sequences on the models
+        kit = pair.kit(card, config)
+        if known:
+            kit.costs, kit.forecast = known, pair.forecast(card, config)
+        return build(card, kit, config.knobs)
 
 
 def events(head: RunStarted, decoding: Decoding, lock: AbstractContextManager[object]) -> Iterator[Event]:

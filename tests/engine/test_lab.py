@@ -7,9 +7,10 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -20,8 +21,11 @@ from engine.errors import AssetError, ConfigError, EngineFault, ModelMismatch
 from engine.lab import Lab
 from engine.methods import CARDS
 from engine.methods.compose import build
+from engine.model import Session, threads
 from engine.runs.assets import describe
+from engine.runs.mining import online_search
 from engine.runs.running import _process, prepare
+from engine.tasks import Problem
 from engine.trace.events import Round, RunEnded, RunStarted
 from engine.trace.store import Trace
 from tests.engine.drafters.heads import headed
@@ -284,6 +288,39 @@ def test_the_lock_is_free_between_rounds(toy: Lab) -> None:
     stream = toy.stream("sd", "abc", max_new_tokens=20)
     for event in stream:
         assert not toy.lock.locked(), event.kind
+
+
+@pytest.mark.parametrize("does", ["run", "living", "trajectories", "mine", "online", "batch", "costs", "settle"])
+def test_no_sequence_begins_beside_a_round(
+    does: str, zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that begins makes what its model keeps of all positions longer; of two at once the shorter could stay."""
+    ids, problem = [5, 9, 33, 7], Problem("arithmetic", "one", "a b", "", "1")
+    lab = headed(zoo, tmp_path) if does == "online" else zoo.lab("llama", draft="noise")
+    lab.threads = threads.Threads(1, "measured long ago", again=0.0)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(threads, "available", lambda: 2)
+    monkeypatch.setattr(torch, "set_num_threads", lambda _: None)
+    held, plain = list[bool](), Session.__init__
+
+    def begun(*given: Any, **more: Any) -> None:
+        held.append(lab.lock.locked())
+        plain(*given, **more)
+
+    calls: dict[str, Callable[[], object]] = {
+        "run": lambda: lab.run("sd", ids, max_new_tokens=4),
+        "living": lambda: lab.living("sd"),
+        "trajectories": lambda: list(lab.trajectories("sd", ids, 2, max_new_tokens=4)),
+        "mine": lambda: next(lab.mine("arithmetic", [problem], tmp_path / "mined.jsonl", limit=4)),
+        "online": lambda: online_search(lab, "eagle3", [], cast("Any", None), 4),
+        "batch": lambda: lab.run_batch("sd", [ids, ids], max_new_tokens=4),
+        "costs": lambda: lab.living("sd", gamma="auto"),
+        "settle": lab.settle,
+    }
+    monkeypatch.setattr(Session, "__init__", begun)
+    calls[does]()
+    assert held and all(held)
+    assert not lab.lock.locked()
 
 
 @pytest.mark.parametrize("fault", ["memory", "nan"])
