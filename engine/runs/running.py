@@ -81,7 +81,8 @@ def stream(
             decoding = begin(pair, card, config, reuse)
     except torch.OutOfMemoryError:
         raise EngineFault(NO_MEMORY) from None
-    return events(head(pair, card, config, options), decoding, pair.lock)
+    threads = pair.threads.count if pair.threads else 0
+    return events(head(pair, card, config, options), decoding, pair.lock, threads)
 
 
 def ready(
@@ -241,8 +242,12 @@ def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
         return build(card, kit, config.knobs)
 
 
-def events(head: RunStarted, decoding: Decoding, lock: AbstractContextManager[object]) -> Iterator[Event]:
-    """The events of a run that is ready to go, one a round; the lock is held while a round is made.
+def events(
+    head: RunStarted, decoding: Decoding, lock: AbstractContextManager[object], threads: int = 0
+) -> Iterator[Event]:
+    """The events of a run that is ready to go, one a round; the lock is held while a round is made, and torch has so
+    many threads (0: as many as it has). It counts them for each thread of ours anew, and another lab may set them
+    between two rounds.
 
     From the first event to the last, or until the iterator is closed or let go, the run has its method to itself.
 
@@ -255,7 +260,7 @@ def events(head: RunStarted, decoding: Decoding, lock: AbstractContextManager[ob
     over = False
     try:
         yield head
-        for event in _rounds(decoding, lock):
+        for event in _rounds(decoding, lock, threads):
             if isinstance(event, RunEnded):  # whoever reads on no further has nothing to close
                 taken.release()
                 over = True
@@ -265,12 +270,14 @@ def events(head: RunStarted, decoding: Decoding, lock: AbstractContextManager[ob
             taken.release()
 
 
-def _rounds(decoding: Decoding, lock: AbstractContextManager[object]) -> Iterator[Event]:
+def _rounds(decoding: Decoding, lock: AbstractContextManager[object], threads: int) -> Iterator[Event]:
     spent: float | None = None  # ms of the rounds so far; the prefill is told at the end only
     run = decoding.run()
     try:
         while True:
             with lock, torch.inference_mode():
+                if threads:
+                    torch.set_num_threads(threads)
                 event = next(run, None)
             if event is None:
                 return

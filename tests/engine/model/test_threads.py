@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 
 from engine.errors import ConfigError
 from engine.lab import Lab
-from engine.model import threads
+from engine.model import Session, threads
 from engine.model.threads import choices, fastest, settle
 from tests.engine.zoo import Zoo
 from tests.typed import some
@@ -123,6 +124,26 @@ def test_a_large_model_is_judged_by_single_passes(zoo: Zoo, monkeypatch):
 
     monkeypatch.setattr(threads, "_pass", slow)
     assert threads._seconds(zoo.model("llama"), 1) == 6 * threads.LONG and passes == [0, 0]
+
+
+def test_each_round_has_the_threads_of_its_lab(zoo: Zoo, monkeypatch):
+    """Runs of two labs in turns, and a run that another thread goes on with, for which torch counts anew."""
+    one, two = (Lab.load(target=str(zoo.path("llama")), threads=count) for count in (1, 2))
+    seen, plain = set(), Session.forward
+
+    def forward(session, *given, **more):
+        seen.add((session.decoder is two.target.decoder, torch.get_num_threads()))
+        return plain(session, *given, **more)
+
+    monkeypatch.setattr(Session, "forward", forward)
+    for _ in zip(*(lab.stream("ar", [5, 9, 33, 7], max_new_tokens=6) for lab in (one, two)), strict=True):
+        continue
+    assert seen == {(False, 1), (True, 2)}
+    seen.clear()
+    stream = two.stream("ar", [5, 9, 33, 7], max_new_tokens=6)
+    with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as other:
+        other.submit(list, stream).result()
+    assert seen == {(True, 2)}
 
 
 def test_threads_spin_briefly_unless_told_otherwise():
