@@ -59,7 +59,7 @@ export function methodPicker(lab, composed, change) {
   });
   const said = h("p.picksaid", { role: "status" });
   const quick = h("div.quick", { role: "group", "aria-label": "Choose several" });
-  const compose = composer(lab, (card) => change([...lanes(), plainLane(card.name)]));
+  const compose = composer(lab, (card) => set([...lanes(), plainLane(card.name)]));
   const element = h(
     "div.methodpicker",
     { role: "dialog", "aria-label": "Methods to compare" },

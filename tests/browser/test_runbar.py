@@ -124,6 +124,17 @@ def test_methods_are_chosen_by_keyboard_and_several_at_once(visit):
     sees(page, "document.activeElement.textContent", "Choose methods")
 
 
+def test_a_composed_lane_is_counted_and_listed_at_once(visit):
+    page = visit()
+    open_picker(page)
+    said, listed = page.locator(".picksaid"), page.get_by_role("group", name="Composed").get_by_role("option")
+    expect(said).to_have_text("5 chosen")
+    page.get_by_text("Compose a method").click()
+    page.get_by_role("button", name="Add this lane").click()
+    expect(said).to_have_text("6 chosen")
+    expect(listed).to_have_attribute("aria-selected", "true")
+
+
 def test_a_chosen_method_that_the_models_cannot_run_is_marked_with_its_reason(visit):
     page = visit("?prompt=abc&m=plain&m=copycat&n=20")  # a run loads the models, and what they cannot run is known
     page.wait_for_function("draftscope.store.status.phase === 'done'")

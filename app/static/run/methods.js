@@ -44,7 +44,13 @@ export function methodChoice(lab, edit) {
   function show() {
     showChips();
     if (open) showSettings();
-    composed.learn(names()).then((more) => more && show());
+    composed.learn(names()).then((more) => more && showAll());
+  }
+
+  function showAll() {
+    showChips();
+    if (open) showSettings();
+    if (picker.element.isConnected) picker.draw();
   }
 
   function showChips() {
@@ -106,10 +112,6 @@ export function methodChoice(lab, edit) {
     if (open) showSettings();
   }
 
-  session.on("methods", () => {
-    showChips();
-    if (open) showSettings();
-    if (picker.element.isConnected) picker.draw();
-  });
+  session.on("methods", showAll);
   return { element: h("div.how", {}, h("span.label", {}, "Methods"), anchor, chips), toggle, settings, show, close };
 }
