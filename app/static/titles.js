@@ -22,17 +22,24 @@ function show(element) {
 
 /** @param {HTMLElement} page */
 export function watchTitles(page) {
-  let shown = false;
+  /** @type {HTMLElement | null} */
+  let shown = null;
   let timer = 0;
   const hide = () => {
     clearTimeout(timer);
     if (shown) hideTip();
-    shown = false;
+    shown = null;
   };
   /** @param {HTMLElement} element */
   const tell = (element) => {
     show(element);
-    shown = true;
+    shown = element;
+  };
+  const follow = () => {
+    if (!shown) return;
+    const { top, bottom } = shown.getBoundingClientRect();
+    if (bottom > 0 && top < innerHeight) show(shown);
+    else hide();
   };
   page.addEventListener("focusin", ({ target }) => {
     hide();
@@ -51,5 +58,6 @@ export function watchTitles(page) {
     if (element.closest(CONTROLS)) timer = setTimeout(() => tell(element), REST);
     else tell(element);
   });
+  addEventListener("scroll", follow, { capture: true, passive: true });
   for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => clearTimeout(timer));
 }

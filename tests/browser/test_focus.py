@@ -91,3 +91,19 @@ def test_what_is_drawn_above_the_focus_pushes_it_under_no_timeline(visit_cases):
     drawn(page)
     expect(page.locator("[data-view=inspector] button.word").first).to_be_focused()
     assert page.evaluate(over) >= 0
+
+
+def test_what_a_title_says_stays_at_its_control_when_the_page_scrolls(visit):
+    page = visit(viewport={"width": 390, "height": 700})
+    control = page.locator("header.top button[title]").first
+    control.focus()
+    tip = page.get_by_role("tooltip")
+    expect(tip).to_be_visible()
+    gap = "(e) => document.querySelector('.v-tip').getBoundingClientRect().top - e.getBoundingClientRect().bottom"
+    before = control.evaluate(gap)
+    page.evaluate("scrollBy(0, 12)")
+    page.wait_for_function("scrollY === 12")
+    page.wait_for_timeout(100)
+    assert control.evaluate(gap) == before
+    page.evaluate("scrollBy(0, 400)")
+    expect(tip).to_be_hidden()
