@@ -38,7 +38,7 @@ const SIGNS = {
   h_draft: { sign: msub(mi("H"), mtext("draft")), words: "the draft's entropy, nats", anchor: "entropy" },
   h_target: { sign: msub(mi("H"), mtext("target")), words: "the target's entropy, nats", anchor: "entropy" },
   overlap: { sign: mi("O"), words: "share of common first choices", anchor: "overlap" },
-  rank: { sign: mi("r"), words: "rank of the draft token with the target", anchor: "rank" },
+  rank: { sign: mi("r"), words: "rank of the draft token with the target", anchor: null },
   gap: { sign: mi("Δ"), words: "gap to the target's first choice, nats", anchor: "margin" },
   confidence: { sign: mi("C"), words: "the draft's confidence", anchor: "confidence" },
   score: { sign: mi("s"), words: "the judge's importance", anchor: "importance" },

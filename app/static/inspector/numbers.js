@@ -66,9 +66,9 @@ export function numbers({ run, round, index, node, token }, n, residual) {
     ["confidence", told(node?.confidence, fmt), "the draft's own confidence", "confidence"],
     ["importance", told(node?.judge, importance), "the judge's score", "importance"],
     [
-      "rank",
+      "confidence rank",
       told(node?.rank, (rank) => `${rank} of ${round.nodes.length}`),
-      "by cumulative draft log-probability in this round",
+      "place among the draft tokens of this round, by the draft's probability of the path",
       "rank",
     ],
     [
