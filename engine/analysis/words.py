@@ -104,11 +104,14 @@ def count(n: int, one: str) -> str:
 
 
 def _fixed(value: float, digits: int) -> str:
-    """So many decimals, halves away from zero, as JavaScript's toFixed; small but not zero is told to be below."""
+    """So many decimals; small but not zero is told to be below."""
     least = Decimal(1).scaleb(-digits)
-    if digits == 2 and 0 < abs(value) < float(least) / 2:
-        return f"<{least}"
-    return str(Decimal(value).quantize(least, ROUND_HALF_UP))
+    return f"<{least}" if digits == 2 and 0 < abs(value) < float(least) / 2 else half_up(value, digits)
+
+
+def half_up(value: float, digits: int) -> str:
+    """So many decimals, halves away from zero, as JavaScript's toFixed: 4.625 is 4.63, not 4.62."""
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
 
 
 def _print(value: float, digits: int) -> str:

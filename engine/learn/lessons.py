@@ -4,6 +4,7 @@ presets/lessons/NAME.md; docs/design/0013-learn.md describes the format. `lesson
 traces and sends the answers along, so that the page checks tasks without a rule engine of its own. No torch.
 """
 
+import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from engine.analysis.decisions import decider
+from engine.analysis.words import half_up
 from engine.errors import ConfigError, unknown
 from engine.files.places import PRESETS
 from engine.learn.recorded import Case, Place, case
@@ -327,6 +329,15 @@ def _set(
     return Task("set", answer=want, lane=lane, knob=knob, state=where["state"], counts=tuple(counts), **words)
 
 
+def _rounded(value: Any, how: str) -> str:
+    """In one of Python's formats, rounded as the page rounds the same number."""
+    found = re.fullmatch(r"\.(\d+)([f%])", how)
+    if not found or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return format(value, how)
+    digits = int(found[1])
+    return half_up(value, digits) if found[2] == "f" else f"{half_up(100 * value, digits)}%"
+
+
 def _filled(text: str, recorded: Case, here: Place | None) -> str:
     """The text with `{{ number | format }}` filled in; a format is one of Python's, such as .1f or .0%."""
 
@@ -335,7 +346,7 @@ def _filled(text: str, recorded: Case, here: Place | None) -> str:
         if not how and isinstance(value, float):
             how = ".2f"
         try:
-            told = format(value, how) if how else str(value).strip()
+            told = _rounded(value, how) if how else str(value).strip()
             return told.replace("%", " %") if how.endswith("%") else told
         except ValueError:
             raise ConfigError(f"{match[0]} has no such format: use one of Python's, such as .1f or .0%.") from None

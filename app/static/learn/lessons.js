@@ -38,7 +38,7 @@ function drawList(element, lessons) {
   });
   const save = () => download(new Blob([JSON.stringify(done, null, 2)]), "lessons.json");
   element.append(
-    h("p.lead", {}, "Each lesson stands beside recorded runs, asks you to find or foretell something, and checks it."),
+    h("p.lead", {}, "Each lesson stands beside recorded runs, asks you to find or predict something, and checks it."),
     h("ol.lessons", {}, items),
     h(
       "p.quiet.learn-keep",

@@ -191,3 +191,12 @@ def test_numbers_come_from_the_trace() -> None:
     ]
     assert lesson.steps[0].text == " ".join(str(value) for value in want)
     assert some(lesson.steps[0].at).to_json() == {"lane": 1, "round": 0, "node": 0, "pos": 0}
+
+
+def test_halves_are_rounded_as_the_page_rounds_them() -> None:
+    """74 tokens in 16 calls are 4.625 a call; the lane beside the lesson says 4.63."""
+    tau = case("first_look").traces[1].metrics()["tau"]
+    assert (tau, f"{tau:.2f}") == (4.625, "4.62")
+    body = "{{sd.tau | .2f}} {{sd.tau}} {{sd.tau / sd.rounds | .0%}} {{ar.tau | .0f}}"
+    lesson = parse("mine", GOOD.replace("{}", "").replace("Text.", body), THRESHOLDS)
+    assert lesson.steps[0].text == "4.63 4.63 29 % 1"
