@@ -10,6 +10,7 @@ import { typesInto } from "./typing.js";
 /**
  * @typedef {import("./types/store.js").Store} Store
  * @typedef {import("./types/store.js").Place} Place
+ * @typedef {import("./types/store.js").Run} Run
  * @typedef {import("./types/trace.js").NodeState} NodeState
  * @typedef {import("./types/lab.js").Lab} Lab
  */
@@ -55,9 +56,9 @@ function moves(store, lab) {
     ",": () => lab.ui.emit("step", -1),
     ">": () => lab.ui.emit("event", 1),
     "<": () => lab.ui.emit("event", -1),
-    r: () => next(store, "rejected") || lab.ui.notify("No draft token was rejected in this lane."),
-    v: () => next(store, "vetoed") || lab.ui.notify("No draft token was vetoed in this lane."),
-    i: () => important(store) || lab.ui.notify("No token of this lane is flagged as important."),
+    r: () => inSomeLane(store, ended("rejected")) || lab.ui.notify("No draft token was rejected in any lane."),
+    v: () => inSomeLane(store, ended("vetoed")) || lab.ui.notify("No draft token was vetoed in any lane."),
+    i: () => inSomeLane(store, important) || lab.ui.notify("No token of any lane is flagged as important."),
     d: () => divergence(store) || lab.ui.notify("No lane parts from the reference."),
     s: () => followSource(store, lab),
     n: () => lab.ui.open("notes"),
@@ -121,34 +122,39 @@ function round(store, by) {
   if (run?.rounds[to]) select(store, { run: at.run, round: to });
 }
 
-/** The next round of this lane, after the cursor's, that ended so; the cursor goes to the candidate itself.
- * @param {Store} store @param {NodeState} state @returns {boolean} whether there is one */
-function next(store, state) {
+/** Select the next such place of this lane, or of the first other lane that has one.
+ * @param {Store} store @param {(run: Run, at: Place) => Place | null} find after a place, and from the start on
+ * @returns {boolean} whether there is one */
+function inSomeLane(store, find) {
   const at = here(store);
-  const run = store.runs.get(at.run);
-  if (!run) return true;
-  const order = [...run.rounds.slice((at.round ?? -1) + 1), ...run.rounds.slice(0, (at.round ?? -1) + 1)];
-  for (const item of order) {
-    const node = rejectedNode(item);
-    if (node !== null && item.nodes[node].state === state)
-      return select(store, { run: at.run, round: item.index, node });
+  if (!at.run) return true;
+  for (const key of [at.run, ...store.lanes.filter((key) => key !== at.run)]) {
+    const run = store.runs.get(key);
+    const found = run && find(run, key === at.run ? at : {});
+    if (found) return select(store, { ...found, run: key });
   }
   return false;
 }
 
-/** The next position of this lane with a flag that says important. @param {Store} store
- * @returns {boolean} whether there is one */
-function important(store) {
-  const at = here(store);
-  const run = store.runs.get(at.run);
-  if (!run) return true;
+/** The next round that ended so; the cursor goes to the candidate itself. @param {NodeState} state
+ * @returns {(run: Run, at: Place) => Place | null} */
+const ended = (state) => (run, at) => {
+  const from = (at.round ?? -1) + 1;
+  for (const item of [...run.rounds.slice(from), ...run.rounds.slice(0, from)]) {
+    const node = rejectedNode(item);
+    if (node !== null && item.nodes[node].state === state) return { round: item.index, node };
+  }
+  return null;
+};
+
+/** The next position with a flag that says important. @param {Run} run @param {Place} at @returns {Place | null} */
+function important(run, at) {
   const count = run.tokens.length;
   for (let step = 1; step <= count; step++) {
     const pos = ((at.pos ?? -1) + step + count) % count;
-    if (flagsAt(run, pos).some((/** @type {{important: boolean}} */ flag) => flag.important))
-      return select(store, { run: at.run, pos });
+    if (flagsAt(run, pos).some((/** @type {{important: boolean}} */ flag) => flag.important)) return { pos };
   }
-  return false;
+  return null;
 }
 
 /** The place where this lane first differs from the reference; from there on, to the next lane that differs.

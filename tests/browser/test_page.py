@@ -280,17 +280,24 @@ def test_keyboard_only(visit):
 
 
 def test_a_key_that_finds_nothing_says_so_once(visit):
-    page = visit()
-    page.evaluate(f"{S}.setCursor({{run: 'plain', pos: 0}})")
-    for key, says in (("v", "vetoed in this lane"), ("r", "rejected in this lane"), ("i", "flagged as important")):
+    page = visit("?prompt=abc&m=plain&n=20")
+    wait(page, "s.status.phase === 'done'")
+    for key, says in (("v", "vetoed in any lane"), ("r", "rejected in any lane"), ("i", "flagged as important")):
         page.keyboard.press(key)
         page.keyboard.press(key)
         expect(page.locator(".notice", has_text=says)).to_have_count(1)
-    page.evaluate(f"{S}.setCursor({{run: 'wary', pos: 0}})")
     page.get_by_role("button", name="Dismiss").first.click()
+    expect(page.locator(".notice")).to_have_count(2)
+
+
+def test_a_key_that_finds_nothing_in_its_lane_goes_on_in_the_others(visit):
+    page = visit()
+    page.evaluate(f"{S}.setCursor({{run: 'plain', pos: 0}})")
+    page.keyboard.press("v")
+    wait(page, "s.cursor.run === 'wary' && s.node()?.state === 'vetoed'")
     for key in ("v", "d", "d", "d"):
         page.keyboard.press(key)
-    expect(page.locator(".notice")).to_have_count(2)
+    expect(page.locator(".notice")).to_have_count(0)
     assert state(page, "s.cursor.run") is not None
 
 
