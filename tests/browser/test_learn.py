@@ -92,6 +92,22 @@ def test_show_me_brings_the_token_into_sight_and_done_leaves_the_focus_on_the_st
     expect(page.locator("#stage")).to_be_focused()
 
 
+def test_a_step_about_a_lane_brings_it_into_sight_and_its_key_finds_the_place(visit_cases):
+    page = visit_cases("?trace=easd_helps&v=score&beside=entropy~0", viewport={"width": 1280, "height": 600})
+    expect(page.locator(".beside h3")).to_have_text("Find the veto")
+    page.get_by_role("button", name="Show me").click()
+    band = page.locator(f"[data-band='{page.evaluate(f'{S}.lanes[2]')}']")
+    page.wait_for_function(
+        """(band) => {
+          const { left, top } = band.getBoundingClientRect();
+          return band.contains(document.elementFromPoint(left + 12, top + 12));
+        }""",
+        arg=band.element_handle(),
+    )
+    page.keyboard.press("v")
+    expect(page.locator(".lesson-after")).to_contain_text("Right.")
+
+
 def test_a_prediction_comes_before_what_it_reveals(visit_cases):
     page = visit_cases("?beside=target_call~0&trace=first_look")
     task = page.locator(".beside .task")

@@ -24,7 +24,11 @@ export async function take(lesson, at, step, store, lab) {
  * @param {import("../types/wire.js").PageStep} step @param {Store} store @param {Lab} lab */
 export async function showStep(step, store, lab) {
   await show(step, store, lab);
-  if (step.task?.kind !== "set") return;
+  if (step.task?.kind !== "set") {
+    const { at, lane } = step;
+    if (!at && lane !== null) setTimeout(() => reveal(store.lanes[lane]), SETTLED_MS);
+    return;
+  }
   if (!step.at) store.setCursor({ run: store.lanes[step.task.lane ?? 0], pos: 0 });
   document.querySelector('[data-view="whatif"]')?.scrollIntoView({ block: "center" });
 }
@@ -43,6 +47,15 @@ export async function show({ case: name, room = "compare", view, lane, at }, sto
   store.setOption("ghosts", true); // a rejected draft token is not in the text
   store.setCursor({ run: store.lanes[at.lane ?? lane ?? 0], round: at.round, pos: at.pos, node: at.node });
   if (view === "text") setTimeout(uncover, SETTLED_MS);
+}
+
+/** Bring the head of a lane, or of its band in the score, into sight where it is hidden. @param {string} run */
+function reveal(run) {
+  const heads = [...document.querySelectorAll(`[data-lane="${run}"] header, [data-band="${run}"]`)];
+  const head = heads.find((one) => one.checkVisibility());
+  const box = head?.getBoundingClientRect();
+  if (!head || !box || head.contains(document.elementFromPoint(box.left + 12, box.bottom - 12))) return;
+  head.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
 }
 
 /** Scroll the page where the chosen token lies below its edge, or behind what floats there (Details, the timeline). */
