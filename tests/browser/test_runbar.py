@@ -172,6 +172,21 @@ def test_repeat_gives_each_number_its_range_until_other_runs_are_shown(visit):
     expect(verdict).to_contain_text("(once", timeout=60_000)
 
 
+def test_a_repetition_says_which_of_how_many_and_moves_no_button(visit, server, monkeypatch):
+    page = visit()
+    monkeypatch.setattr(server.lab, "pause", 0.1)
+    run, again = page.get_by_role("button", name="Run", exact=True), bar(page, ".repeat button")
+    page.get_by_label("Runs of each method").fill("20")
+    before = run.bounding_box()
+    again.click()
+    expect(again).to_have_text("Run 1 of 20")
+    expect(page.get_by_label("Runs of each method")).to_be_hidden()
+    assert run.bounding_box() == before
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(again).to_have_text("Repeat")
+    expect(page.get_by_label("Runs of each method")).to_have_value("20")
+
+
 def test_repetitions_can_be_stopped_and_keep_what_was_measured(visit, server):
     page = visit()
     page.get_by_label("Runs of each method").fill("20")

@@ -39,6 +39,7 @@ export function goButtons(store, lab, go) {
     value: 5,
     "aria-label": "Runs of each method",
   });
+  const times = h("span", { "aria-hidden": "true" }, "×");
   often.addEventListener("change", () => (often.value = String(inRange(often.value))));
 
   function draw() {
@@ -52,7 +53,11 @@ export function goButtons(store, lab, go) {
     if (focused === repeat && repeat.disabled) (stop.disabled ? run : stop).focus();
     if (focused === stop && stop.disabled) run.focus();
     repeat.title = against || "The shown methods again on the same prompt, for the spread of their numbers";
-    tell(repeatWord, repeating ? (repeating.run < 0 ? "Waiting…" : `Run ${repeating.run + 1} of`) : "Repeat");
+    tell(
+      repeatWord,
+      repeating ? (repeating.run < 0 ? "Waiting…" : `Run ${repeating.run + 1} of ${repeating.n}`) : "Repeat",
+    );
+    times.hidden = often.hidden = repeating !== null;
     const place = line && (phase === "queued" || repeating) ? waitingWords(line) : "";
     tell(waits, loading && busy ? loadingWords(loading) : place);
     tell(begun, phase === "running" ? "Running" : ""); // its end is told by the verdict
@@ -62,6 +67,6 @@ export function goButtons(store, lab, go) {
 
   store.on("status", draw);
   session.on("ran", draw);
-  const again = h("div.repeat", {}, repeat, h("span", { "aria-hidden": "true" }, "×"), often);
+  const again = h("div.repeat", {}, repeat, times, often);
   return { element: h("div.go", {}, run, step, stop, again, begun), waits, draw };
 }
