@@ -14,6 +14,7 @@ from engine.model.assembly import assembled
 from engine.model.checkpoint import all_taken, complete, hash_of, revision_of, weight_bytes
 from engine.model.devices import DTYPES, dtype_on, homes, placement
 from engine.model.fewbits import Packing
+from engine.model.forks import FORKS
 from engine.model.graphs import SWITCH
 from engine.model.hub import commit_of, fault, missing, template_beside, unpackable
 from engine.model.model import Model
@@ -45,6 +46,7 @@ def load_model(
         ConfigError: unknown device, dtype or language.
         EngineFault: out of memory.
     """
+    FORKS.begun = True
     if graphs not in SWITCH:
         raise ConfigError(unknown("setting of graphs", graphs, SWITCH))
     where, *further = homes(device)

@@ -17,6 +17,7 @@ import torch
 
 from engine.draft import EMPTY, Draft, chain
 from engine.errors import ConfigError
+from engine.model.forks import FORKS
 from engine.model.model import Model
 from engine.model.session import Session
 
@@ -57,13 +58,15 @@ def settle(model: Model, wanted: int | str = AUTO, environ: Mapping[str, str] = 
         chosen = Threads(torch.get_num_threads(), f"torch's own; the models are on {model.device}")
     elif environ.get("OMP_NUM_THREADS", "").isdigit():
         chosen = Threads(_count(environ["OMP_NUM_THREADS"]), "as OMP_NUM_THREADS says")
+    elif FORKS.lost:
+        chosen = Threads(1, "a fork has none of its parent's")
     elif cores == 1:
         chosen = Threads(1, "there is one core")
     else:
         began = monotonic()
         chosen = fastest(choices(cores), lambda count: _seconds(model, count))
         chosen = replace(chosen, again=monotonic() + PATIENCE * (monotonic() - began))
-    torch.set_num_threads(chosen.count)
+    FORKS.use(chosen.count)
     return chosen
 
 

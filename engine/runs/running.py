@@ -23,6 +23,7 @@ from engine.loop import Decoding, Method
 from engine.methods import get_card
 from engine.methods.compose import build
 from engine.model import Session
+from engine.model.forks import FORKS
 from engine.model.source import SourceSession
 from engine.parts import Choosing
 from engine.runs.costs import costs_of, with_costs
@@ -200,7 +201,7 @@ def able(pair: Pair, card: Card, knobs: Mapping[str, Any]) -> dict[str, KnobValu
 def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None) -> Decoding:
     """A run that is ready to go: fresh parts, or those of `reuse`, and a fresh sequence on the target."""
     if pair.threads:
-        torch.set_num_threads(pair.threads.count)  # labs of one process may have settled on different numbers
+        FORKS.use(pair.threads.count)  # labs of one process may have settled on different numbers
     kit = with_costs(pair, card, config)
     method = reuse or build(card, kit, config.knobs)
     if reuse is not None and isinstance(reuse.shape, Choosing):
@@ -277,7 +278,7 @@ def _rounds(decoding: Decoding, lock: AbstractContextManager[object], threads: i
         while True:
             with lock, torch.inference_mode():
                 if threads:
-                    torch.set_num_threads(threads)
+                    FORKS.use(threads)
                 event = next(run, None)
             if event is None:
                 return

@@ -146,6 +146,34 @@ def test_each_round_has_the_threads_of_its_lab(zoo: Zoo, monkeypatch):
     assert seen == {(True, 2)}
 
 
+FORKED = """
+import multiprocessing, sys
+import torch
+from engine.lab import Lab
+
+def work():
+    loaded = Lab.load(target=sys.argv[1], threads=2)
+    for one in (lab, loaded):
+        assert one.run("ar", [5, 9, 33, 7], max_new_tokens=6).token_ids == ids and torch.get_num_threads() == 1
+    assert torch.ones(1 << 22).exp().shape == (1 << 22,)
+
+lab = Lab.load(target=sys.argv[1], threads=2)
+ids = lab.run("ar", [5, 9, 33, 7], max_new_tokens=6).token_ids
+assert torch.ones(1 << 22).exp().shape == (1 << 22,) and torch.get_num_threads() == 2
+fork = multiprocessing.get_context("fork").Process(target=work)
+fork.start()
+fork.join(30)
+sys.stdout.write(str(fork.exitcode))
+fork.kill()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_does_not_wait_for_threads_that_it_has_not(zoo: Zoo):
+    command = [sys.executable, "-W", "ignore", "-c", FORKED, str(zoo.path("llama"))]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "0"
+
+
 def test_threads_spin_briefly_unless_told_otherwise():
     """OpenMP reads its policy when torch is imported, so importing any part of the package must have set it by then."""
     names = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
