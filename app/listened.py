@@ -52,7 +52,8 @@ class Listened:
         name = _asked_for(path, scope) if scope.get("method") == "GET" else ""
         if not name:
             return await self.app(scope, receive, send)
-        if not self._known(path, name):
+        session = name if path == ANSWERS else self._session_of(name)
+        if session not in self._queue.pending_messages_per_session:
             what = "session" if path == ANSWERS else "call"
             said = f"There is no {what} {shown(name)}, or its answer has been fetched already."
             return await refused(said, 404)(scope, receive, send)
@@ -62,15 +63,26 @@ class Listened:
             await self.app(scope, receive, send)
         finally:
             self._open -= Counter([name])  # and no entry where nothing is left
+            asyncio.get_running_loop().call_later(self._patience, self._drop, session)
         return None
 
-    def _known(self, path: str, name: str) -> bool:
-        """Whether Gradio has messages for whoever asks so."""
+    def _drop(self, session: str) -> None:
+        """Forget a session that nobody listens to any more, once nothing of it runs: Gradio keeps its name for ever."""
         queue = self._queue
-        if path != ANSWERS:
-            event = queue.event_ids_to_events.get(name)
-            name = event.session_hash if event else self._session(name) or name
-        return name in queue.pending_messages_per_session
+        events = queue.pending_event_ids_session.get(session, set())
+        if any(self._open[name] for name in (session, *events)):
+            return
+        runs = any(event in queue.event_ids_to_events for event in events)
+        if runs or session in self._unheard.values():  # or its answer may still be asked for
+            asyncio.get_running_loop().call_later(self._patience, self._drop, session)
+            return
+        queue.pending_event_ids_session.pop(session, None)
+        queue.pending_messages_per_session.pop(session, None)
+
+    def _session_of(self, event: str) -> str:
+        """Of an event that runs, waits, or has an answer; its own name where there is none."""
+        found = self._queue.event_ids_to_events.get(event)
+        return found.session_hash if found else self._session(event) or event
 
     def _session(self, event: str) -> str:
         """Of an event whose answer has not been fetched; empty where there is none."""

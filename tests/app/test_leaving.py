@@ -152,6 +152,21 @@ def test_a_call_whose_answer_nobody_fetches_ends(
         assert event not in queue.pending_messages_per_session and event not in queue.pending_event_ids_session
 
 
+@pytest.mark.parametrize("leaves", [False, True])
+@pytest.mark.parametrize("name", ["run", "decode", "page"])
+def test_gradio_forgets_a_session_whose_answer_was_fetched_or_left(
+    base: str, name: str, leaves: bool, lab: FakeLab, queue: Any
+) -> None:
+    lab.pause = 0.02 if leaves else 0.0
+    before = queue.pending_event_ids_session.keys() | set[str]()
+    with httpx.Client(base_url=base, timeout=30) as http, CALLS[name](http) as answer:
+        parts = answer.iter_raw()
+        until(lambda: (next(parts), bool(lab.open_streams))[1]) if leaves else list(parts)
+        assert queue.pending_event_ids_session.keys() - before
+    until(lambda: not queue.pending_event_ids_session.keys() - before)
+    assert not queue.pending_messages_per_session.keys() - before
+
+
 def test_a_waiting_page_is_told_its_place_and_when_its_turn_may_be(base: str, service: Service) -> None:
     service._device._times.clear()  # of the tests before
     with held(service):

@@ -69,7 +69,23 @@ def test_it_is_fetched_in_time_by_its_event_or_its_session(path: str, query: str
         await asyncio.sleep(4 * SHORT)
 
     queue = watched("mine", steps)
-    assert not queue.ended and queue.pending_messages_per_session == {"mine": "megabytes"}
+    assert not queue.ended and not queue.pending_messages_per_session, "Gradio would keep what was fetched"
+
+
+def test_a_session_stays_while_something_of_it_runs() -> None:
+    queue = Queue("mine")
+    queue.event_ids_to_events["e1"] = SimpleNamespace(session_hash="mine")
+
+    async def steps() -> None:
+        app = Listened(nothing, queue, SHORT)
+        await app({"type": "http", "method": "GET", "path": ANSWER}, nothing, nothing)
+        await asyncio.sleep(4 * SHORT)
+        assert queue.pending_messages_per_session and queue.pending_event_ids_session
+        queue.event_ids_to_events.clear()
+        await asyncio.sleep(4 * SHORT)
+
+    asyncio.run(steps())
+    assert not queue.pending_messages_per_session and not queue.pending_event_ids_session
 
 
 def test_what_another_fetches_is_not_this_call() -> None:
