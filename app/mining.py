@@ -199,7 +199,11 @@ def events(service: Service, folder: Folder, ready: Ready) -> Lines:
 def kept(service: Service, folder: Folder, data: bytes) -> Response:
     """What this visitor mined before with these settings: the lines of the file, none if there is none."""
     path = _path(folder, parse(service, parsed(data)))
-    return Response(path.read_bytes() if path.is_file() else b"", media_type="application/x-ndjson")
+    try:
+        lines = path.read_bytes()
+    except FileNotFoundError:
+        lines = b""
+    return Response(lines, media_type="application/x-ndjson")
 
 
 def _path(folder: Folder, job: Job) -> Path:

@@ -20,6 +20,7 @@ from engine.judge.served import RULES as DECIDING
 from engine.judge.served import is_served
 from engine.methods import get_card
 from engine.model import Bridge, Model, bridge
+from engine.model.forks import FORKS
 from engine.model.source import check_source
 from engine.model.threads import Threads, settle_again
 from engine.parts import Kit, decoder_only, unable, writes_as
@@ -88,6 +89,12 @@ class Pair:
         if self.threads:
             with self.lock:
                 self.threads = settle_again(self.target, self.threads)
+
+    def use_threads(self) -> None:
+        """Let torch have the threads that were chosen: labs of one process may have settled on different numbers, and
+        torch counts them for each thread of ours anew."""
+        if self.threads:
+            FORKS.use(self.threads.count)
 
     @property
     def vocab(self) -> int:

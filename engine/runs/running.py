@@ -200,8 +200,7 @@ def able(pair: Pair, card: Card, knobs: Mapping[str, Any]) -> dict[str, KnobValu
 
 def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None) -> Decoding:
     """A run that is ready to go: fresh parts, or those of `reuse`, and a fresh sequence on the target."""
-    if pair.threads:
-        FORKS.use(pair.threads.count)  # labs of one process may have settled on different numbers
+    pair.use_threads()
     kit = with_costs(pair, card, config)
     method = reuse or build(card, kit, config.knobs)
     if reuse is not None and isinstance(reuse.shape, Choosing):
@@ -228,6 +227,7 @@ def costs(pair: Pair, method: str | Card, prompt: str | Sequence[int], given: Ma
     card, options, knobs = asked(pair, method, given)
     config = configure(pair, card, prompt or [0] * min(WARM, pair.target.context // 2), options, knobs)
     with pair.lock, torch.inference_mode():
+        pair.use_threads()
         return costs_of(pair, card, config)
 
 

@@ -144,6 +144,10 @@ def test_each_round_has_the_threads_of_its_lab(zoo: Zoo, monkeypatch):
     with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as other:
         other.submit(list, stream).result()
     assert seen == {(True, 2)}
+    seen.clear()
+    with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as other:
+        other.submit(two.costs, "pld", max_new_tokens=8).result()
+    assert seen == {(True, 2)}, "costs are those of the lab's threads"
 
 
 FORKED = """
