@@ -117,6 +117,14 @@ def test_figures_of_all_lanes_stand_in_line_under_titles_of_one_line_or_two(visi
         page.wait_for_function(f"{tops} === 1")
 
 
+@pytest.mark.parametrize("width", [320, 390, 768, 1440, 1920])
+def test_no_figure_of_a_lane_is_cut(visit: Any, width: int) -> None:
+    page = visit("?trace=first_look&v=text", width=width)
+    expect(page.locator(".lane .figures dt", has_text="accepted of")).to_have_count(3)
+    cut = "[...document.querySelectorAll('.figures')].filter((e) => e.scrollWidth > e.clientWidth).length"
+    assert page.evaluate(cut) == 0
+
+
 FLAGS_AWAY = """() => [...document.querySelectorAll('.k.flagged')].filter((chip) => {
   const words = document.createRange();
   words.setStart(chip, 0);
