@@ -39,7 +39,7 @@ const NAMES = {
   relaxed: "relaxed",
   rejected: "rejected",
   vetoed: "vetoed",
-  discarded: "untested",
+  discarded: "never tested",
   target: "target alone",
   alone: "draft alone",
 };

@@ -102,7 +102,7 @@ export function flagsAt(run, pos) {
   const item = minedOf(run).get(pos);
   if (item) {
     const { label } = item;
-    const how = item.naive ? "Mined by itself" : "Mined";
+    const how = item.naive ? "here alone, with no swap before it" : "here";
     const became = label.important
       ? `${label.target_answer ?? "none"} became ${label.draft_answer ?? "none"}`
       : "stayed";
@@ -110,7 +110,7 @@ export function flagsAt(run, pos) {
       kind: "mined",
       important: label.important,
       item,
-      words: `${how}: ${swapOf(label)} was tried here; the answer ${became}.`,
+      words: `Mined: ${swapOf(label)} was tried ${how}; the answer ${became}.`,
     });
   }
   const node = columns(run)[pos]?.node;
