@@ -222,7 +222,7 @@ export function mount(element, store, lab) {
     const sel = selection(event.target);
     if (sel) store.setCursor(sel);
   });
-  lab?.ui.figures.set("lanes", () => pictureOf(element));
+  lab?.ui.figures.set("lanes", () => pictureOf(element, true));
   new ResizeObserver(([entry]) => {
     const now = Math.round(entry.contentRect.width);
     if (width && now && now !== width) setTimeout(() => store.frame("lanes:rebuild", rebuild), 120);

@@ -12,14 +12,17 @@ const SIDES = /** @type {const} */ (["Top", "Right", "Bottom", "Left"]);
 const NEARLY = 4; // pixels between the tops of two pieces of one line
 
 /** An SVG document of what an element shows, as far as its own scrolling boxes show it; controls are left out.
- * @param {Element} element */
-export function pictureOf(element) {
-  const box = element.getBoundingClientRect();
+ * @param {Element} element @param {boolean} whole all that it holds, also what it shows only once it is scrolled */
+export function pictureOf(element, whole = false) {
+  const { left: x, top: y, width, height } = element.getBoundingClientRect();
+  const [left, top] = whole ? [x - element.scrollLeft, y - element.scrollTop] : [x, y];
+  const [wide, high] = whole ? [element.scrollWidth, element.scrollHeight] : [width, height];
   const root = s("svg", {
-    viewBox: `0 0 ${Math.ceil(box.width) || 1} ${Math.ceil(box.height) || 1}`,
+    viewBox: `0 0 ${Math.ceil(wide) || 1} ${Math.ceil(high) || 1}`,
     "font-family": "system-ui, 'DejaVu Sans', sans-serif",
   });
-  draw(element, { root, left: box.left, top: box.top }, box, 1);
+  const clip = { left, top, right: left + wide, bottom: top + high };
+  for (const one of whole ? element.children : [element]) draw(one, { root, left, top }, clip, 1);
   return svgText(root, element);
 }
 

@@ -117,6 +117,17 @@ def test_figures_of_all_lanes_stand_in_line_under_titles_of_one_line_or_two(visi
         page.wait_for_function(f"{tops} === 1")
 
 
+def test_the_saved_text_has_every_lane_however_many_the_window_shows(visit: Any) -> None:
+    page = visit("?trace=first_look&v=text", width=390)
+    lanes = page.locator(".lanes")
+    lanes.evaluate("(e) => e.scrollTo(200, 0)")
+    saved = page.evaluate("draftscope.ui.figures.get('lanes')()")
+    for name in page.locator(".lane-title").all_inner_texts():
+        assert f">{name}<" in saved
+    assert saved.count("&lt;eos&gt;") == 4  # and the end of each text
+    assert f'viewBox="0 0 {lanes.evaluate("(e) => e.scrollWidth")} ' in saved
+
+
 @pytest.mark.parametrize("width", [320, 390, 768, 1440, 1920])
 def test_no_figure_of_a_lane_is_cut(visit: Any, width: int) -> None:
     page = visit("?trace=first_look&v=text", width=width)
