@@ -30,9 +30,12 @@ export function knobParts(run) {
 function valueText(value, unit = "") {
   if (typeof value === "boolean") return value ? "on" : "off";
   if (typeof value !== "number") return value;
-  const noun = value === 1 ? unit.replace(/s$/, "") : unit;
-  return `${Number(value.toPrecision(4))}${BARE.includes(unit) ? "" : ` ${noun}`}`;
+  return `${Number(value.toPrecision(4))}${unitAfter(value, unit)}`;
 }
+
+/** What is said of a unit after its number, with the blank between them. @param {number} value @param {string} unit */
+export const unitAfter = (value, unit) =>
+  BARE.includes(unit) ? "" : ` ${value === 1 ? unit.replace(/s$/, "") : unit}`;
 
 /** Of chips in order, those that start a line and come at least `least` after the one before. Only from there on the
  * browser is asked where they lie. @param {HTMLElement[]} chips @param {number} least */

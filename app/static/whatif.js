@@ -8,6 +8,7 @@ import { fmt, label, linear, pieceOf } from "./draw.js";
 import { offer } from "./figure.js";
 import { hush } from "./hush.js";
 import { idle, idleWords } from "./idle.js";
+import { unitAfter } from "./lanetext.js";
 import { pictureOf } from "./picture.js";
 import { reheated, samplingOf, temperable, temperatureWords } from "./temperature.js";
 import { blind, knobsOf, movable, NOT_YET, numbersOf, replay, thresholdOf } from "./thresholds.js";
@@ -187,7 +188,7 @@ const movedOf = (knobs, first) =>
  * @param {Store} store @param {State} state @param {Run} run @param {string} name */
 function slider(store, state, run, name) {
   const knob = temperable(run) ? TEMPERATURE : run.card.knobs.find((one) => one.name === name);
-  const unit = knob?.unit ?? "";
+  const said = (/** @type {number} */ value) => `${fmt(value)}${unitAfter(value, knob?.unit ?? "")}`;
   const first = firstOf(run);
   const value = Number(first[name]);
   const whole = Number.isInteger(value) && Number.isInteger(knob?.step);
@@ -196,7 +197,7 @@ function slider(store, state, run, name) {
   const high = Math.max(value, Math.min(knob?.high ?? reach, whole ? Math.ceil(Math.max(8, reach)) : reach));
   const step = knob === TEMPERATURE ? Number(knob.step) : whole ? 1 : stepOf(high - low);
   const now = Number(state.knobs?.[name] ?? value);
-  const show = h("output.v-value", { text: `${fmt(now)} ${unit}`.trim() });
+  const show = h("output.v-value", { text: said(now) });
   const input = h("input", {
     type: "range",
     min: low,
@@ -208,7 +209,7 @@ function slider(store, state, run, name) {
   });
   input.addEventListener("input", () => {
     const moved = Number(input.value);
-    show.textContent = `${fmt(moved)} ${unit}`.trim();
+    show.textContent = said(moved);
     /** @type {Record<string, unknown>} */
     const knobs = {
       ...first,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { knobParts } from "../../app/static/lanetext.js";
+import { knobParts, unitAfter } from "../../app/static/lanetext.js";
 import { card, head } from "./runs.js";
 
 const knobText = (run) =>
@@ -41,4 +41,12 @@ test("a lane tells its knobs with their units, and switches as on or off", () =>
   const told = (given) => knobText({ ...run, head: { ...run.head, knobs: given } });
   assert.equal(told({ k_min: 1, tau_base: 0.1, adapt_k: true }), "k_min 1 token · tau_base 0.1 nats · adapt_k on");
   assert.equal(told({ k_min: 2, adapt_k: false, tau_overlap: 0.8 }), "k_min 2 tokens · adapt_k off · tau_overlap 0.8");
+});
+
+test("a unit is said in its number, and not where the number makes it clear", () => {
+  assert.deepEqual(
+    [1, 2, 0.5].map((value) => unitAfter(value, "tokens")),
+    [" token", " tokens", " tokens"],
+  );
+  assert.deepEqual([unitAfter(0.8, "share"), unitAfter(0.8, "")], ["", ""]);
 });
