@@ -29,17 +29,26 @@ def routes(preset_catalogue: PresetCatalogue) -> list[BaseRoute]:
 
 
 async def gallery(preset_catalogue: PresetCatalogue, _request: Request) -> Response:
-    """All recorded cases in order; computed at the first visit."""
+    """All recorded cases in order."""
     try:
-        body = await run_in_threadpool(preset_catalogue.once, "gallery", partial(_body, preset_catalogue))
+        body = await run_in_threadpool(cases, preset_catalogue)
     except LabError as error:
         return refused(error, 500)
     return Response(body, media_type="application/json")
 
 
+def cases(preset_catalogue: PresetCatalogue) -> bytes:
+    """All recorded cases as JSON; computed when first asked for.
+
+    Raises:
+        LabError: a recorded file is missing or damaged.
+    """
+    return preset_catalogue.once("gallery", partial(_body, preset_catalogue))
+
+
 def _body(preset_catalogue: PresetCatalogue) -> bytes:
-    cases = [entry(preset, preset_catalogue.traces(preset.name)) for preset in preset_catalogue.recorded()]
-    return json.dumps({"cases": cases}, ensure_ascii=False, separators=(",", ":")).encode()
+    told = [entry(preset, preset_catalogue.traces(preset.name)) for preset in preset_catalogue.recorded()]
+    return json.dumps({"cases": told}, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def entry(preset: Preset, traces: Sequence[Trace]) -> dict[str, Any]:

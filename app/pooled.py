@@ -58,9 +58,16 @@ async def shown(recorded: Path, _request: Request) -> Response:
     """The recorded numbers and their figures."""
     if not recorded.is_file():
         return refused("Nothing is recorded yet; open traces of your own.", 404)
-    return Response(
-        await run_in_threadpool(_shown, recorded, recorded.stat().st_mtime_ns), media_type="application/json"
-    )
+    return Response(await run_in_threadpool(known, recorded), media_type="application/json")
+
+
+def known(recorded: Path = RECORDED) -> bytes:
+    """The recorded numbers with their figures as JSON; computed when first asked for.
+
+    Raises:
+        OSError: nothing is recorded.
+    """
+    return _shown(recorded, recorded.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)

@@ -1,5 +1,6 @@
 """Plain HTTP beside Gradio: static files, the catalogue, recorded and uploaded traces, health, security headers."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from os.path import normpath
@@ -110,10 +111,11 @@ def app_kwargs(
 def page_routes(service: Service, preset_catalogue: PresetCatalogue, sentence: Sentence | None) -> list[BaseRoute]:
     """All that the page asks for over plain HTTP."""
     readers = CapacityLimiter(READERS)
+    rooms = (partial(gallery.cases, preset_catalogue), learn.lessons, pooled.known)  # take seconds when first asked for
     return [
         Route("/healthz", health),
         Route("/lab/loading", loading),
-        Route("/lab/catalogue", partial(catalogue, service, preset_catalogue), middleware=ZIPPED),
+        Route("/lab/catalogue", partial(catalogue, service, preset_catalogue, rooms), middleware=ZIPPED),
         Route("/lab/trace", partial(trace, preset_catalogue), middleware=ZIPPED),
         answered("/lab/open", partial(upload, service, sentence), service.limits.max_upload_bytes, readers),
         *mining.routes(service),
@@ -149,10 +151,13 @@ async def loading(_request: Request) -> Response:
     return JSONResponse(found)
 
 
-async def catalogue(service: Service, preset_catalogue: PresetCatalogue, request: Request) -> Response:
-    """Methods, presets, models and limits: all that the run bar needs. The first page to ask makes the models load."""
+async def catalogue(
+    service: Service, preset_catalogue: PresetCatalogue, rooms: Sequence[Callable[[], object]], request: Request
+) -> Response:
+    """Methods, presets, models and limits: all that the run bar needs. The first page to ask makes the models load, and
+    what other rooms show."""
     if service.eager:
-        service.warm()
+        service.warm(rooms)
     models = request.query_params.get("models", "")
     return JSONResponse(await run_in_threadpool(catalogue_json, service, preset_catalogue, models))
 

@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict
 from itertools import chain
 from typing import Any
@@ -32,6 +32,7 @@ LOG = logging.getLogger(__name__)
 CLOSED = (
     "This server loads no models but its own. Start Draftscope on a machine of yours, without --public, to load others."
 )
+IDLE = 0.5  # seconds between two looks at whether anybody runs
 EVERY = 1 / 15  # seconds between messages to a page
 
 
@@ -126,20 +127,28 @@ class Service:
         """
         return self._device.ticket(visitor)
 
-    def warm(self, after: float = 4.0) -> None:
-        """Load the first models in the background, once, some seconds from now: when the first page stands."""
-        if self._warmed or not self.models:
+    def warm(self, rooms: Sequence[Callable[[], object]] = (), after: float = 4.0) -> None:
+        """In the background, once, some seconds from now, when the first page stands: load the first models, then make
+        what `rooms` show, which each keeps for the first who asks. Between two of them those who run go first."""
+        if self._warmed:
             return
         self._warmed = True
-        timer = threading.Timer(after, self._try_lab, [self.models[0]])
+        timer = threading.Timer(after, self._warm, [rooms])
         timer.daemon = True
         timer.start()
 
-    def _try_lab(self, models: str) -> None:
-        try:
-            self.lab(models)
-        except LabError as error:  # told again, to a user, when one runs it
-            LOG.warning("%s cannot be loaded: %s", models, error)
+    def _warm(self, rooms: Sequence[Callable[[], object]]) -> None:
+        if self.models:
+            try:
+                self.lab(self.models[0])
+            except LabError as error:  # told again, to a user, when one runs it
+                LOG.warning("%s cannot be loaded: %s", self.models[0], error)
+        for make in rooms:
+            while not self._device.idle:
+                if ENDING.comes.wait(IDLE):
+                    return
+            with suppress(LabError, OSError), ENDING.work():  # told to whoever asks for it
+                make()
 
     def methods(self, models: str = "") -> list[dict[str, Any]]:
         """All cards; each says whether it can run once the models are loaded, or were looked at."""

@@ -68,6 +68,12 @@ class Turnstile:
         with self._changed:
             return self._taken().total()
 
+    @property
+    def idle(self) -> bool:
+        """Whether nobody has the device or waits for it."""
+        with self._changed:
+            return not self._places
+
     @contextmanager
     def ticket(self, visitor: Visitor) -> Iterator[Ticket]:
         """Take a place; leaving gives it back, or the device.

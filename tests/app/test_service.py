@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from app import request as requests
+from app import service as module
 from app.build import Handlers
 from app.request import Request
 from app.rounds import Visitor
@@ -93,6 +94,25 @@ def test_stop_ends_every_lane_within_one_round_and_leaves_whole_traces(service, 
         trace = Trace(event_from_json(event) for event in events)
         assert trace.end is not None and trace.end.reason == "stopped"
         assert len(events) <= before[key] + 2
+
+
+def test_rooms_are_made_ahead_and_not_beside_a_run(service, monkeypatch):
+    monkeypatch.setattr(module, "IDLE", 0.01)
+    made, asked = [], threading.Event()
+
+    def fails():
+        made.append("one")
+        raise AssetError("a recorded file is damaged")
+
+    plain = type(service._device).idle.fget
+    monkeypatch.setattr(type(service._device), "idle", property(lambda line: (plain(line), asked.set())[0]))
+    with service.line(Visitor("somebody")) as ticket:
+        list(ticket.waits())
+        service.warm((fails, lambda: made.append("two")), after=0)
+        assert asked.wait(20) and not made
+    until(lambda: made == ["one", "two"])
+    service.warm((fails,), after=0)
+    assert service.methods(service.first) and made == ["one", "two"], "once"
 
 
 def test_closing_the_page_frees_the_engine(service, lab):
