@@ -72,6 +72,20 @@ export function headsConfig(runs, here) {
 }
 
 /**
+ * The settings of the runs on the stage with other numbers for one of them, or with another temperature for all; null
+ * where its lane is none of theirs.
+ * @param {Config} ran @param {import("./types/store.js").Run} run @param {Record<string, number>} moved
+ * @returns {Config | null}
+ */
+export function movedConfig(ran, run, { temperature, ...knobs }) {
+  const nth = Number(/\.(\d+)$/.exec(run.key)?.[1] ?? 1); // of the lanes of one method
+  const lane = ran.lanes.filter(({ method }) => method === run.head?.method)[nth - 1];
+  if (!lane) return null;
+  const lanes = ran.lanes.map((one) => (one === lane ? { ...one, knobs: { ...one.knobs, ...knobs } } : one));
+  return temperature === undefined ? { ...ran, lanes } : { ...ran, temperature };
+}
+
+/**
  * What the page opens with when its address asks for nothing: the first preset, else the first two methods.
  * @param {import("./types/wire.js").Catalogue} catalogue
  * @returns {Config}

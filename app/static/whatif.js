@@ -3,6 +3,7 @@
 // that changes.
 
 import { nameOf, nodeSelection, selectedRun } from "./columns.js";
+import { movedConfig } from "./config.js";
 import { h, s, tell } from "./dom.js";
 import { fmt, label, linear, pieceOf } from "./draw.js";
 import { offer } from "./figure.js";
@@ -16,6 +17,7 @@ import { blind, knobsOf, movable, NOT_YET, numbersOf, replay, thresholdOf } from
 /**
  * @typedef {import("./types/store.js").Store} Store
  * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/lab.js").Lab} Lab
  * @typedef {ReturnType<typeof replay>} Result
  * @typedef {object} State
  * @property {Run | null} run whose thresholds are moved
@@ -51,7 +53,7 @@ function build() {
   };
 }
 
-/** @param {HTMLElement} element @param {Store} store @param {import("./types/lab.js").Lab} [lab] */
+/** @param {HTMLElement} element @param {Store} store @param {Lab} [lab] */
 export function mount(element, store, lab) {
   const parts = build();
   element.classList.add("v-view", "v-whatif");
@@ -64,7 +66,7 @@ export function mount(element, store, lab) {
     parts.row,
     parts.empty,
   );
-  const draw = () => show(store, state, parts);
+  const draw = () => show(store, state, parts, lab);
   const later = () => store.frame("whatif", draw);
   /** @type {State} */
   const state = { run: null, knobs: null, figure: null, shape: "", later };
@@ -83,8 +85,8 @@ export function mount(element, store, lab) {
   later();
 }
 
-/** @param {Store} store @param {State} state @param {Parts} parts */
-function show(store, state, parts) {
+/** @param {Store} store @param {State} state @param {Parts} parts @param {Lab} [lab] */
+function show(store, state, parts, lab) {
   const locked = (store.cursor && store.runs.get(store.cursor.run)) ?? selectedRun(store);
   const usable = (/** @type {Run} */ run) => Boolean(run.head && namesOf(run).length);
   const asked = store.status.phase === "done" && store.options.whatif?.upto === NOT_YET ? store.options.whatif : null;
@@ -125,16 +127,32 @@ function show(store, state, parts) {
   state.figure = strip(run, result, Boolean(state.knobs), parts.strip.clientWidth || 420);
   parts.strip.replaceChildren(state.figure);
   const { changed } = result;
+  const again = state.knobs && anew(lab, run, movedOf(state.knobs, firstOf(run)));
   parts.row.replaceChildren(
-    changed
-      ? h("button.v-button", {
-          type: "button",
-          text: "Go to the first change",
-          onclick: () => store.setCursor(nodeSelection(run, changed.round, changed.node)),
-        })
-      : h("span", { text: "" }),
+    ...(changed
+      ? [
+          h("button.v-button", {
+            type: "button",
+            text: "Go to the first change",
+            onclick: () => store.setCursor(nodeSelection(run, changed.round, changed.node)),
+          }),
+        ]
+      : []),
+    ...(again ? [h("button.v-button", { type: "button", text: "Run with this", onclick: again })] : []),
   );
   if (state.knobs) publish(store, state, result);
+}
+
+/** What runs the lanes of the stage once more with the moved numbers; null where nothing can, or nothing was moved.
+ * @param {Lab | undefined} lab @param {Run} run @param {Record<string, number>} moved */
+function anew(lab, run, moved) {
+  const { session } = lab ?? {};
+  const config = session?.ran && session.catalogue?.models.length && movedConfig(session.ran, run, moved);
+  if (!session || !config || !Object.keys(moved).length) return null;
+  return () => {
+    session.configure(config, "whatif");
+    void session.run();
+  };
 }
 
 /** What can be moved: the thresholds of the rule, or the temperature where the exact rule alone decides by draws.

@@ -506,6 +506,19 @@ def test_a_moved_temperature_counts_what_the_lists_decide_and_is_in_the_link(vis
     page.wait_for_function("!location.search.includes('whatif')")
 
 
+def test_a_moved_threshold_can_be_run(visit_cases: Any) -> None:
+    page = visit_cases("?trace=easd_helps")
+    slider, run = page.locator("#v-whatif-tau_entropy"), page.get_by_role("button", name="Run with this")
+    expect(slider).to_be_visible()
+    expect(run).to_have_count(0)
+    slider.evaluate("input => { input.value = '0.1'; input.dispatchEvent(new Event('input')); }")
+    stub = "draftscope.session.run = async () => { window.asked = draftscope.session.config.lanes; return true; }"
+    page.evaluate(stub)
+    run.click()
+    asked = page.evaluate("asked.map(({ method, knobs }) => [method, knobs.tau_entropy ?? null])")
+    assert asked == [[method, 0.1 if method == "easd" else None] for method, _ in asked] and len(asked) == 3
+
+
 @pytest.mark.parametrize("width", [390, 1440])
 @pytest.mark.parametrize(("key", "spot"), [("2", ".score .box.chosen"), ("3", ".card.focus [data-here]")])
 def test_a_token_chosen_elsewhere_is_scrolled_to(pages, server, width, key, spot):

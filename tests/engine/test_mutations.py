@@ -284,8 +284,8 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         Fault(
             "draft reads another token than it wrote",
             "engine.parts.writing:_step_by_step",
-            "onward.ahead(torch.tensor([token]))",
-            "onward.ahead(torch.tensor([made.tokens[0]]))",
+            'onward.ahead(torch.tensor([token], device="cpu"))',
+            'onward.ahead(torch.tensor([made.tokens[0]], device="cpu"))',
         ),
         lambda zoo: test_model.check_copy_accepts_all(zoo.lab("llama", draft="copy")),
     ),

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   firstConfig,
   headsConfig,
+  movedConfig,
   presetConfig,
   readConfig,
   sameConfig,
@@ -154,4 +155,15 @@ test("opened runs are repeated on their own models, else on the first that are h
   assert.equal(models("second", ["tiny", "second"]), "second");
   assert.equal(models("far", ["tiny", "second"]), "tiny");
   assert.equal(models("far", []), "");
+});
+
+test("a moved number goes to the lane whose it is, also of two of one method, and a temperature to all", () => {
+  const ran = { ...CONFIG, lanes: [...CONFIG.lanes, { method: "chain", knobs: { gamma: 3, hold: false } }] };
+  const run = (key, method = "chain") => ({ key, head: { method } });
+  const gammas = (config) => config.lanes.map(({ knobs }) => knobs.gamma);
+  assert.deepEqual(gammas(movedConfig(ran, run("chain"), { gamma: 9 })), [9, undefined, 3]);
+  assert.deepEqual(gammas(movedConfig(ran, run("chain.2"), { gamma: 9 })), [7, undefined, 9]);
+  assert.deepEqual(movedConfig(ran, run("chain"), { temperature: 0.2 }), { ...ran, temperature: 0.2 });
+  assert.equal(movedConfig(ran, run("chain.3"), { gamma: 9 }), null);
+  assert.equal(movedConfig(ran, run("other", "other"), { gamma: 9 }), null);
 });
