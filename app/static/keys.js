@@ -42,6 +42,7 @@ const mayLeave = () =>
 
 /** What each key does. @param {Store} store @param {Lab} lab @returns {Record<string, () => unknown>} */
 function moves(store, lab) {
+  const none = (/** @type {string} */ words) => lab.ui.notify(words, { passes: true });
   return {
     ArrowLeft: () => token(store, -1),
     ArrowRight: () => token(store, 1),
@@ -56,10 +57,10 @@ function moves(store, lab) {
     ",": () => lab.ui.emit("step", -1),
     ">": () => lab.ui.emit("event", 1),
     "<": () => lab.ui.emit("event", -1),
-    r: () => inSomeLane(store, ended("rejected")) || lab.ui.notify("No draft token was rejected in any lane."),
-    v: () => inSomeLane(store, ended("vetoed")) || lab.ui.notify("No draft token was vetoed in any lane."),
-    i: () => inSomeLane(store, important) || lab.ui.notify("No token of any lane is flagged as important."),
-    d: () => divergence(store) || lab.ui.notify("No lane parts from the reference."),
+    r: () => inSomeLane(store, ended("rejected")) || none("No draft token was rejected in any lane."),
+    v: () => inSomeLane(store, ended("vetoed")) || none("No draft token was vetoed in any lane."),
+    i: () => inSomeLane(store, important) || none("No token of any lane is flagged as important."),
+    d: () => divergence(store) || none("No lane parts from the reference."),
     s: () => followSource(store, lab),
     n: () => lab.ui.open("notes"),
     g: () => store.setOption("ghosts", !store.options.ghosts),

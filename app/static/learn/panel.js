@@ -170,10 +170,12 @@ const isElsewhere = (step, { lanes, status }) => lanes.length > 0 && status.reco
 function drawTask(step, task, after, solved, store) {
   const ask = h("div.doc.ask");
   ask.append(prose(task.ask));
+  let found = false;
   /** @param {boolean} right @param {(string | Node)[]} words */
   function answer(right, ...words) {
     after.dataset.right = String(right);
-    after.replaceChildren(h("strong", {}, right ? "Right. " : "Not yet. "), ...words);
+    after.replaceChildren(h("strong", {}, right ? "Right. " : found ? "Not this one. " : "Not yet. "), ...words);
+    found ||= right;
     if (right) done();
   }
   function done() {

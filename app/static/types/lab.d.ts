@@ -182,7 +182,8 @@ export interface UiTopics {
 }
 /** `ui.js`: what views ask of the page without knowing who answers. */
 export interface Ui extends Emitter<UiTopics> {
-  notify(text: string): void;
+  /** `passes`: it goes with the next key or touch, not only when it is dismissed */
+  notify(text: string, how?: { passes?: boolean }): void;
   clearNotices(): void;
   open(name: string, ...rest: unknown[]): void;
   close(): void;
