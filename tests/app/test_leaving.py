@@ -152,6 +152,7 @@ def test_a_call_whose_answer_nobody_fetches_ends(
         assert event not in queue.pending_messages_per_session and event not in queue.pending_event_ids_session
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("leaves", [False, True])
 @pytest.mark.parametrize("name", ["run", "decode", "page"])
 def test_gradio_forgets_a_session_whose_answer_was_fetched_or_left(

@@ -211,7 +211,7 @@ def test_the_list_of_methods_is_made_beside_the_loop(
 
     monkeypatch.setattr(routes, "catalogue_json", made)
     request = Request({"type": "http", "query_string": b""})
-    asyncio.run(routes.catalogue(service, preset_catalogue, request))
+    asyncio.run(routes.catalogue(service, preset_catalogue, (), request))
     assert where and where != [threading.get_ident()]
 
 

@@ -413,6 +413,7 @@ def test_runs_of_one_process_carry_its_token(toy: Lab) -> None:
     assert two.metrics(one)["speedup"] > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.installed
 def test_another_process_has_another_token() -> None:
     code = "from engine.runs.running import _process; import os; print(_process(os.getpid()))"
@@ -536,6 +537,7 @@ def test_a_method_that_lives_on_serves_one_run_at_a_time(toy: Lab, ends: str) ->
     assert [Trace(one).token_ids for one in kept] == [alone, alone], "one after the other"
 
 
+@pytest.mark.thorough
 @pytest.mark.installed
 def test_an_abandoned_run_says_nothing_when_the_interpreter_ends() -> None:
     code = "from tests.engine.toy import toy_lab; lab = toy_lab(); events = lab.stream('sd', 'abc'); next(events); "

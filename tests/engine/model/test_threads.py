@@ -172,6 +172,7 @@ fork.kill()
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 def test_a_fork_does_not_wait_for_threads_that_it_has_not(zoo: Zoo):
     command = [sys.executable, "-W", "ignore", "-c", FORKED, str(zoo.path("llama"))]
