@@ -21,6 +21,9 @@ import { word } from "./words.js";
  * @typedef {import("./types/card.js").Card} Card
  */
 
+const ONCE = "Speed against the reference lane of this comparison";
+const AGAIN = "Median over the runs of this lane's speed divided by the reference lane's in the same run";
+
 /** @type {Partial<Record<string, string>>} */
 const REASONS = {
   ...CUT,
@@ -64,7 +67,7 @@ export class LaneHead {
       anchor,
     }));
     const tabindex = store.lanes[0] === run.key ? null : "-1"; // one tab stop a word, in the first lane
-    this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
+    this.ratio = h("span.ratio");
     this.knobs = h("span");
     this.remarks = h("p.remarks", { hidden: true });
     /** What tells this lane from others besides its method. */
@@ -163,6 +166,8 @@ export class LaneHead {
    * @param {ReturnType<typeof shownFigures>} shown */
   speedup({ again, ratio }) {
     tell(this.ratio, ratio ? `${times(ratio)}${again ? "" : " once"}` : "");
+    const about = again ? AGAIN : ONCE;
+    if (this.ratio.title !== about) this.ratio.title = about;
     this.spread.hidden = !again;
     this.spread.replaceChildren(...(again ? spreadWords(again).map((words) => h("span", {}, words)) : []));
   }

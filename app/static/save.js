@@ -147,13 +147,16 @@ function figureRows(lab, name) {
       if (found) download(await figureBlob(found, kind), `${name}-${view}.${kind}`);
     };
     const png = () => canvas?.toBlob((blob) => blob && download(blob, `${name}-${view}.png`));
+    const called = CALLED[view ?? ""] ?? cased(view ?? "");
+    const button = (/** @type {string} */ kind, /** @type {() => void} */ onclick) =>
+      h("button.plain", { onclick, "aria-label": `${called} as ${kind}` }, kind);
     rows.push(
       h(
         "div.row",
         {},
-        h("span", {}, CALLED[view ?? ""] ?? cased(view ?? "")),
-        text ? h("button.plain", { onclick: () => save("svg") }, "SVG") : null,
-        h("button.plain", { onclick: text ? () => save("png") : png }, "PNG"),
+        h("span", {}, called),
+        text ? button("SVG", () => save("svg")) : null,
+        button("PNG", text ? () => save("png") : png),
       ),
     );
   }
