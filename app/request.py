@@ -84,8 +84,10 @@ class Request:
 
     @property
     def extras(self) -> dict[str, Any]:
-        """What the heads of the traces note of the prompt; `forced`: so many of its last tokens begin the response."""
-        noted = (("task", self.task), ("answer", self.answer), ("forced", len(self.forced)))
+        """What the heads of the traces note of the prompt, and how many lanes take turns; `forced`: so many of its last
+        tokens begin the response."""
+        lanes = len(self.lanes) if len(self.lanes) > 1 else 0
+        noted = (("task", self.task), ("answer", self.answer), ("forced", len(self.forced)), ("lanes", lanes))
         return {name: value for name, value in noted if value}
 
     def arguments(self, lane: Lane, looks: int = 0) -> dict[str, Any]:

@@ -234,7 +234,7 @@ class Service:
                 fresh, due = Events(), self._clock() + EVERY
         if fresh:
             yield sent(request, log, fresh)
-        log.compared = asdict(compared(traces, thresholds(self.cards), turns=True))
+        log.compared = asdict(compared(traces, thresholds(self.cards)))
 
     def stop(self, run: str) -> bool:
         """Ask a run to end after the round in progress; false when nobody knows it."""

@@ -34,14 +34,11 @@ class Compared:
     idle: dict[str, str]  # lane key -> why its threshold cannot fire, for those of which that is known
 
 
-def compared(
-    lanes: Mapping[str, Trace], thresholds: Mapping[str, Threshold | None] | None = None, turns: bool = False
-) -> Compared:
-    """All lanes that have rounds, against each other; `thresholds` are what rules declare, by name; `turns`: they have
-    just run in turns, a round each."""
+def compared(lanes: Mapping[str, Trace], thresholds: Mapping[str, Threshold | None] | None = None) -> Compared:
+    """All lanes that have rounds, against each other; `thresholds` are what rules declare, by name."""
     ran = {key: trace for key, trace in lanes.items() if trace.rounds}
     names = labels(list(ran.values()))
-    told = verdicts(list(ran.values()), names, turns)
+    told = verdicts(list(ran.values()), names)
     pairs = combinations(zip(ran, names, strict=True), 2)
     named = dict(zip(ran, names, strict=True))
     idle = {key: said(trace, (thresholds or {}).get(trace.head.rule)) for key, trace in ran.items()}

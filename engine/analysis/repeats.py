@@ -31,7 +31,7 @@ def repeated(lanes: Mapping[str, Sequence[Trace]]) -> dict[str, Repeated]:
     """
     runs = {key: [run if whole(run) else None for run in given] for key, given in lanes.items()}
     shown = {key: next(run for run in found if run) for key, found in runs.items() if any(found)}
-    said = verdicts_over([runs[key] for key in shown], labels(list(shown.values())), turns=True)
+    said = verdicts_over([runs[key] for key in shown], labels(list(shown.values())))
     told = dict(zip(shown, said, strict=True))
     return {key: _lane(given, told.get(key)) for key, given in lanes.items()}
 

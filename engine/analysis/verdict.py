@@ -91,10 +91,8 @@ def verdict_over(
     traces: Sequence[Trace],
     baselines: Sequence[Trace] | None = None,
     names: tuple[str, str] | None = None,
-    turns: int = 0,
 ) -> Verdict:
-    """The verdict on several runs of one method on one prompt, each against the baseline in the same place; `turns` is
-    how many lanes took turns, 0 where that is not known.
+    """The verdict on several runs of one method on one prompt, each against the baseline in the same place.
 
     Raises:
         ConfigError: see `metrics.pooled`.
@@ -117,6 +115,7 @@ def verdict_over(
     call = _call_ratio(found, [event for one in baselines or () for event in one.rounds])
     calls = evidence(traces)
     cause = _cause(found, calls, gain, shares, active, call or 1.0, worth)
+    turns = _turns([*traces, *(baselines or ())])
     return Verdict(
         f"{_speed(trace, found.get('speedup'), ratios, name, plain, turns)}: {_terms(found, shares.reward)}.",
         _why(cause, found, calls, shares, drafting, call, worth, once),
@@ -151,23 +150,26 @@ def evidence(traces: Sequence[Trace]) -> int:
     return sum(outcome.calls(trace.rounds) for trace in texts.values())
 
 
-def verdicts(traces: Sequence[Trace], names: Sequence[str], turns: bool = False) -> list[Verdict]:
-    """One verdict a run, each against the first run among them that is a fair baseline. `turns`: they took turns."""
-    return verdicts_over([[trace] for trace in traces], names, turns)
+def _turns(traces: Sequence[Trace]) -> int:
+    """How many lanes took turns where these ran, a round each, which disturbs their times; 0 where nobody says so."""
+    return max(trace.head.extras.get("lanes", 0) for trace in traces)
 
 
-def verdicts_over(lanes: Sequence[Sequence[Trace | None]], names: Sequence[str], turns: bool = False) -> list[Verdict]:
+def verdicts(traces: Sequence[Trace], names: Sequence[str]) -> list[Verdict]:
+    """One verdict a run, each against the first run among them that is a fair baseline."""
+    return verdicts_over([[trace] for trace in traces], names)
+
+
+def verdicts_over(lanes: Sequence[Sequence[Trace | None]], names: Sequence[str]) -> list[Verdict]:
     """One verdict a lane of several runs. Run i of one lane belongs to run i of the others; None is one that failed.
-    `turns`: the lanes took turns, a round each, which disturbs their times: of many that ran once it is told.
 
     Every lane must have a run.
     """
-    together = len(lanes) if turns else 0
-    return [_among(runs, name, lanes, names, together) for runs, name in zip(lanes, names, strict=True)]
+    return [_among(runs, name, lanes, names) for runs, name in zip(lanes, names, strict=True)]
 
 
 def _among(
-    runs: Sequence[Trace | None], name: str, lanes: Sequence[Sequence[Trace | None]], names: Sequence[str], turns: int
+    runs: Sequence[Trace | None], name: str, lanes: Sequence[Sequence[Trace | None]], names: Sequence[str]
 ) -> Verdict:
     ours = [run for run in runs if run]
     plain = [(other, called) for other, called in zip(lanes, names, strict=True) if other is not runs and _plain(other)]
@@ -176,7 +178,7 @@ def _among(
         pairs = [(run, beside) for run, beside in zip(runs, other, strict=False) if run and beside]
         wrong = next((what for pair in pairs if (what := unfair(*pair))), "") if pairs else "no run beside its own"
         if not wrong:
-            return verdict_over([run for run, _ in pairs], [beside for _, beside in pairs], (name, called), turns)
+            return verdict_over([run for run, _ in pairs], [beside for _, beside in pairs], (name, called))
         against = against or f"{called} has {wrong}"
     found = verdict_over(ours, None, (name, ""))
     return replace(found, unsaid=against) if plain else found

@@ -377,7 +377,7 @@ HEAD_EXTRAS = (
         "served",
         "untold",
     )
-    | _each(_few, "trajectory", "trajectories", "repeat", "repeats", "forced", "row", "batch", "turn")
+    | _each(_few, "trajectory", "trajectories", "repeat", "repeats", "forced", "row", "batch", "turn", "lanes")
     | {
         "earlier": _texts,
         "chat": _flag,

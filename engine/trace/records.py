@@ -166,6 +166,7 @@ class HeadExtras(TypedDict, total=False):
     name: str
     command: str
     process: str  # runs of one process may be compared in time
+    lanes: int  # that took turns, a round each, itself included; none of a run that had the device alone
     adapted: str  # what of the shape the model made another, in words
     chat: bool
     forced: int  # so many tokens of the prompt begin the response

@@ -62,9 +62,10 @@ class FakeLab:
             prompt, ids = "tokens", list(prompt)
         try:
             for i, event in enumerate(events(method, settings["max_new_tokens"], settings["seed"], prompt, knobs)):
-                if ids and isinstance(event, RunStarted):
-                    noted = event.extras | settings["extras"]
-                    event = replace(event, prompt_ids=ids, prompt_pieces=[f" t{one}" for one in ids], extras=noted)
+                if isinstance(event, RunStarted):
+                    event = replace(event, extras=event.extras | settings.get("extras", {}))
+                    if ids:
+                        event = replace(event, prompt_ids=ids, prompt_pieces=[f" t{one}" for one in ids])
                 if self.fail_at is not None and i == self.fail_at:
                     raise ConfigError("The prompt is longer than the models' context.")
                 time.sleep(self.pause)

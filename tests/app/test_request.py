@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -130,8 +131,9 @@ def test_not_a_request(text):
 
 def test_a_problem_goes_into_the_runs_extras():
     request = parse(task="arithmetic", answer="38")
-    assert request.arguments(request.lanes[0])["extras"] == {"task": "arithmetic", "answer": "38"}
-    assert parse().extras == {}
+    assert request.arguments(request.lanes[0])["extras"] == {"task": "arithmetic", "answer": "38", "lanes": 2}
+    assert parse().extras == {"lanes": 2}
+    assert replace(parse(), lanes=request.lanes[:1]).extras == {}, "one that has the device alone"
 
 
 @pytest.mark.parametrize(

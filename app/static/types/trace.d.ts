@@ -212,6 +212,8 @@ export interface HeadExtras {
   readonly command?: string;
   /** runs of one process may be compared in time */
   readonly process?: string;
+  /** that took turns, a round each, itself included; none of a run that had the device alone */
+  readonly lanes?: number;
   /** what of the shape the model made another, in words */
   readonly adapted?: string;
   readonly chat?: boolean;
