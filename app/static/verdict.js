@@ -137,9 +137,11 @@ function how(store, run, baseline) {
     const turns = baseline && apart(run, baseline) ? ", one lane after the other" : "";
     return `Recorded${day ? ` ${day}` : ""}${on || " on an unnamed device"}${turns}; prefill excluded.${lossy}`;
   }
-  if (store.status.opened) return `Opened from a file${day ? `, made ${day}` : ""}${on}; prefill excluded.${lossy}`;
+  const brief = baseline && short(run, baseline) ? " A short run" : "";
+  if (store.status.opened)
+    return `Opened from a file${day ? `, made ${day}` : ""}${on}; prefill excluded.${brief && `${brief}.`}${lossy}`;
   const measured = baseline ? `Measured with rounds in turns, never two at once${on && ","}` : "Measured";
-  const range = baseline && short(run, baseline) ? " A short run: Repeat gives a range." : "";
+  const range = brief && `${brief}: Repeat gives a range.`;
   return `${measured}${on}; prefill and drawing excluded.${cutShort(store, [run, baseline]) || range}${lossy}`;
 }
 
