@@ -36,7 +36,7 @@ test("only what was recorded is told, with its unit", () => {
     "H target": "2.00 nats",
     margin: "0.13 nats",
     importance: "0.75",
-    "confidence rank": "2 of 3",
+    "draft rank": "2 of 3",
   });
 });
 

@@ -66,7 +66,7 @@ export function numbers({ run, round, index, node, token }, n, residual) {
     ["confidence", told(node?.confidence, fmt), "the draft's own confidence", "confidence"],
     ["importance", told(node?.judge, importance), "the judge's score", "importance"],
     [
-      "confidence rank",
+      "draft rank",
       told(node?.rank, (rank) => `${rank} of ${round.nodes.length}`),
       "place among the draft tokens of this round, by the draft's probability of the path",
       "rank",
