@@ -31,7 +31,7 @@ export function entryAt(store, run, pos) {
   return { column, round, node, token, state, other, tcr: round.drafted ? tcrOf(round) : null };
 }
 
-/** One line of a method at a position: "accepted, p 0.44, confidence rank 2".
+/** One line of a method at a position: "accepted, p 0.44, draft rank 2".
  * @param {Store} store @param {Run} run @param {number} pos @returns {string} */
 export function lineAt(store, run, pos) {
   const entry = entryAt(store, run, pos);
@@ -45,7 +45,7 @@ export function lineAt(store, run, pos) {
     parts.push(SIGNS[state]?.label ?? state);
     if (node?.p != null) parts.push(`p ${prob(node.p)}`);
     if (node?.q != null) parts.push(`q ${prob(node.q)}`);
-    if (node?.rank != null && entry.round.drafted > entry.round.levels) parts.push(`confidence rank ${node.rank}`);
+    if (node?.rank != null && entry.round.drafted > entry.round.levels) parts.push(`draft rank ${node.rank}`);
   }
   const step = node && stepOf(entry.round);
   if (step) parts.push(`step score ${fmt(step.score)}`);
