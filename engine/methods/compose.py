@@ -29,18 +29,24 @@ def parts(drafter: str, shape: str, rule: str) -> tuple[type[Drafter], type[Shap
     d, s, r = DRAFTERS[drafter], SHAPES[shape], RULES[rule]
     if s.KIND not in d.SHAPES:
         fits = ", ".join(n for n, other in SHAPES.items() if other.KIND in d.SHAPES)
-        raise ConfigError(f"Drafter {drafter!r} cannot fill shape {shape!r} ({s.KIND}); it takes: {fits}.")
+        raise ConfigError(f"Drafter {drafter!r} cannot fill shape {_named(s)}; it takes: {fits}.")
     if own_rule(s) and s.KIND not in r.SHAPES:
         fits = ", ".join(n for n, other in RULES.items() if s.KIND in other.SHAPES)
         raise ConfigError(f"Rule {rule!r} cannot judge shape {shape!r}, whose drafts are no path; it takes: {fits}.")
     if r.SHAPES and s.KIND not in r.SHAPES:
-        raise ConfigError(f"Rule {rule!r} cannot judge shape {shape!r} ({s.KIND}); it takes: {', '.join(r.SHAPES)}.")
+        fits = ", ".join(n for n, other in SHAPES.items() if other.KIND in r.SHAPES)
+        raise ConfigError(f"Rule {rule!r} cannot judge shape {_named(s)}; it takes: {fits}.")
     if DISTRIBUTIONS in r.NEEDS and not d.DISTRIBUTIONS:
         fits = ", ".join(n for n, other in DRAFTERS.items() if other.DISTRIBUTIONS and s.KIND in other.SHAPES)
         raise ConfigError(
             f"Rule {rule!r} compares the draft's distributions, and drafter {drafter!r} has none; it takes: {fits}."
         )
     return d, s, r
+
+
+def _named(shape: type[Shape]) -> str:
+    """A shape by its name, and by its kind where that is another."""
+    return f"{shape.NAME!r}" if shape.NAME == shape.KIND else f"{shape.NAME!r} ({shape.KIND})"
 
 
 def make_card(
