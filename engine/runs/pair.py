@@ -4,7 +4,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from engine.config import Calibration, Card, KnobValue, RunConfig
 from engine.costs import Costs
@@ -53,6 +53,12 @@ class Pair:
     _described: dict[str, dict[str, str]] = field(default_factory=dict)
     _bridges: dict[str, Bridge] = field(default_factory=dict)
     _reads: threading.Lock = field(default_factory=threading.Lock)  # held while an asset is loaded, by one thread
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "A lab holds its models and locks for one process and is not pickled or copied; load one in each process "
+            "with Lab.load(...)."
+        )
 
     @property
     def device(self) -> str:

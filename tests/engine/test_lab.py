@@ -1,9 +1,11 @@
 """The entry that page, command line and notebooks use: refusals at once, runs that do not disturb each other."""
 
+import copy
 import dataclasses
 import hashlib
 import json
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -32,6 +34,12 @@ from tests.engine.drafters.heads import headed
 from tests.engine.judge.chance import give_judge
 from tests.engine.toy import toy_lab
 from tests.engine.zoo import Zoo, make_model
+
+@pytest.mark.parametrize("take", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_lab_is_not_copied_and_says_what_to_do(take: Callable[[Lab], object]) -> None:
+    with pytest.raises(TypeError, match=r"one process.*Lab\.load"):
+        take(toy_lab())
+
 
 # --- loading ------------------------------------------------------------------------------------------------------------
 
@@ -197,7 +205,7 @@ def test_methods_that_cannot_run_say_what_they_need(zoo: Zoo) -> None:
         ({"drafter": "model", "shape": "chian", "rule": "exact"}, "Did you mean 'chain'"),
         ({"drafter": "model", "shape": "chain", "rule": "exactly"}, "Did you mean 'exact'"),
         ({"drafter": "model", "shape": "none", "rule": "exact"}, "cannot fill shape 'none'"),
-        ({"drafter": "none", "shape": "chain", "rule": "exact"}, "cannot fill shape 'chain'"),
+        ({"drafter": "none", "shape": "chain", "rule": "exact"}, "cannot fill shape 'chain'; it takes: none."),
         ({"drafter": "beams", "shape": "beams", "rule": "exact"}, "whose drafts are no path; it takes: beams"),
         ({"drafter": "cmlm", "shape": "canvas", "rule": "typical"}, "whose drafts are no path; it takes: canvas"),
         ({"drafter": "model", "shape": "chain", "rule": "exact", "tau": 1}, "Unknown knob"),
