@@ -126,9 +126,12 @@ export function methodPicker(lab, composed, change) {
     if (quick.dataset.picks === said) return;
     quick.dataset.picks = said;
     quick.replaceChildren(
-      ...picks.map(([text, names]) => h("button.small", { onclick: () => set(lanesOf(names, lanes(), most())) }, text)),
+      ...picks.map(([text, names]) => h("button.small", { onclick: () => set(picked(names)) }, text)),
     );
   }
+
+  /** @param {string[]} names none clears all */
+  const picked = (names) => (names.length ? lanesOf(names, lanes(), most(), composed()) : []);
 
   /** @returns {[text: string, methods: string[]][]} */
   function quickPicks() {

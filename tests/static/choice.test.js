@@ -24,6 +24,14 @@ test("several at once keep the settings of those that were there, and no more th
   assert.deepEqual(lanesOf(["a", "b", "c"], before, 2), [lane("a"), lane("b", { gamma: 2 })]);
 });
 
+test("several at once leave what was composed by hand, within the limit", () => {
+  const before = [lane("x+y+z", { k: 1 }), lane("c")];
+  const composed = [card("x+y+z"), card("other")];
+  assert.deepEqual(lanesOf(["a", "b"], before, 6, composed), [lane("a"), lane("b"), lane("x+y+z", { k: 1 })]);
+  assert.deepEqual(lanesOf(["a", "b"], before, 2, composed), [lane("a"), lane("x+y+z", { k: 1 })]);
+  assert.deepEqual(lanesOf(["a", "b"], before, 6), [lane("a"), lane("b")]);
+});
+
 test("a search finds by name, family, part and paper, every word of it, and keeps the families' order", () => {
   const cards = [
     card("trie", { family: "lookup", summary: "Copies. More." }),

@@ -30,13 +30,19 @@ export function toggled(lanes, method) {
 }
 
 /**
- * Lanes of these methods, at most so many; a method that was there before keeps its settings.
+ * Lanes of these methods, at most so many; a method that was there before keeps its settings, and what was composed by
+ * hand stays behind them.
  * @param {readonly string[]} methods
  * @param {readonly Lane[]} before
  * @param {number} most
+ * @param {readonly PageCard[]} [composed] what was composed by hand
+ * @returns {Lane[]}
  */
-export const lanesOf = (methods, before, most) =>
-  methods.slice(0, most).map((method) => before.find((lane) => lane.method === method) ?? plainLane(method));
+export function lanesOf(methods, before, most, composed = []) {
+  const own = before.filter((lane) => composed.some((card) => card.name === lane.method)).slice(0, most);
+  const found = methods.slice(0, most - own.length);
+  return [...found.map((method) => before.find((lane) => lane.method === method) ?? plainLane(method)), ...own];
+}
 
 /** How far a card's name or title is from what is searched: the same 0, begins so 1, holds it 2, else 3.
  * @param {PageCard} card @param {string} search */
