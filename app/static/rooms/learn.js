@@ -26,7 +26,9 @@ export function draw(element, store, lab, name, first) {
   if (name === "methods") go(store, "methods", typeof first === "string" ? first : "");
   const panel = h("div.learn-panel", { tabindex: "-1" });
   const tabs = TABS.filter(({ needs }) => carries(needs));
-  const links = tabs.map(({ id, name: title }) => h("a.tab", { href: addressOf(id) }, title));
+  const links = tabs.map(({ id, name: title }) =>
+    h("a.tab", { href: addressOf(id) }, h("span.tabname", { "data-name": title }, title)),
+  );
   element.append(h("nav.tabs", { "aria-label": "In this room" }, links), panel);
   let drawn = "";
 

@@ -14,7 +14,11 @@ const TABS = [
 export function draw(element, store, lab, name) {
   const panel = h("div", { role: "tabpanel", "aria-labelledby": `room-${TABS[0].id}` });
   const tabs = TABS.map((tab) =>
-    h("button.tab", { type: "button", role: "tab", id: `room-${tab.id}`, onclick: () => open(tab) }, tab.name),
+    h(
+      "button.tab",
+      { type: "button", role: "tab", id: `room-${tab.id}`, onclick: () => open(tab) },
+      h("span.tabname", { "data-name": tab.name }, tab.name),
+    ),
   );
   const bar = h("div.tabs", { role: "tablist", "aria-label": "In this room" }, tabs);
   /** @param {typeof TABS[number]} chosen */

@@ -23,7 +23,7 @@ export function mount(element, store, lab) {
         title: `${title} (${i + 1})`,
         onclick: () => store.setOption("stage", id),
       },
-      name,
+      h("span.tabname", { "data-name": name }, name),
       h("kbd", { "aria-hidden": "true" }, String(i + 1)),
     ),
   );
