@@ -55,9 +55,9 @@ def test_editing_leaves_a_recording_and_its_link_as_they_are(visit):
 def test_what_is_typed_is_what_runs_also_before_the_field_is_left(visit):
     page = visit()
     page.keyboard.press("e")
-    for name, value in (("Tokens", "20"), ("Seed", "77")):
+    for name, value in (("Max tokens", "20"), ("Seed", "77")):
         page.get_by_label(name, exact=True).fill(value)
-        if name == "Tokens":
+        if name == "Max tokens":
             page.get_by_label(name, exact=True).press("Tab")
     page.get_by_label("Seed").press("Control+Enter")
     page.wait_for_function("draftscope.session.ran.seed === 77 && draftscope.store.status.recorded === null")
@@ -67,10 +67,10 @@ def test_what_is_typed_is_what_runs_also_before_the_field_is_left(visit):
 def test_a_number_that_is_refused_is_named_and_nothing_runs(visit):
     page = visit()
     page.keyboard.press("e")
-    tokens, notice = page.get_by_label("Tokens", exact=True), page.locator("[data-view=notices]")
+    tokens, notice = page.get_by_label("Max tokens", exact=True), page.locator("[data-view=notices]")
     tokens.fill("5000")
     page.get_by_role("button", name="Run", exact=True).click()
-    expect(notice).to_have_text("Tokens must be a whole number from 1 to 512.")
+    expect(notice).to_have_text("Max tokens must be a whole number from 1 to 512.")
     expect(tokens).to_be_focused()
     tokens.press("Control+Enter")
     expect(notice.locator("p")).to_have_count(1)

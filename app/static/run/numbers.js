@@ -7,7 +7,7 @@ import { h } from "../dom.js";
 
 /** @type {readonly (readonly [Name, string, Readonly<Record<string, string | number>>, string])[]} */
 const NUMBERS = [
-  ["max_new_tokens", "Tokens", { min: 1, step: 1 }, "at most this many new tokens"],
+  ["max_new_tokens", "Max tokens", { min: 1, step: 1 }, "at most this many new tokens"],
   ["temperature", "Temperature", { min: 0, max: 100, step: "any" }, "0 is greedy: always the most probable token"],
   ["top_p", "Top-p", { min: 0.001, max: 1, step: "any" }, "keep the most probable tokens up to this mass; 1 keeps all"],
   ["top_k", "Top-k", { min: 0, max: 1_000_000, step: 1 }, "keep this many of the most probable tokens; 0 keeps all"],
