@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from app.answers import lacking, refused
 from app.ending import ENDING
+from app.known import Known
 from app.ndjson import Lines, stream
 from app.service import by_address
 from app.validate import body, parsed
@@ -25,7 +26,7 @@ J = TypeVar("J")
 
 MAX_BODY = 64_000  # bytes
 READERS = 2  # files that are read at once: one may take a gigabyte and twenty seconds
-ZIPPED = (Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5),)
+ZIPPED = (Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5), Middleware(Known))
 
 
 def answered(

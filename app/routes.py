@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from os.path import normpath
-from pathlib import Path
 from typing import Any
 
 from anyio import CapacityLimiter
@@ -15,7 +13,6 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import (
@@ -38,6 +35,7 @@ from app import (
 from app.answers import Json, fault, refused
 from app.endpoint import READERS, ZIPPED, answered
 from app.guard import Guard, Rules
+from app.pagefiles import AT, STATIC, PageFiles
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.service import Service
@@ -49,7 +47,6 @@ from engine.config import TRAJECTORY_TEMPERATURE
 from engine.errors import LabError, TraceError
 from engine.trace.store import Trace
 
-STATIC = Path(__file__).parent / "static"
 POLICY = (  # Gradio compiles templates in the page, hence 'unsafe-eval'
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; object-src "
@@ -80,18 +77,10 @@ class Headers:
                 for name, value in HEADERS.items():
                     headers[name] = value
                 if scope["path"].startswith("/lab"):
-                    headers["Cache-Control"] = "no-cache"
+                    headers.setdefault("Cache-Control", "no-cache")
             await send(message)
 
         await self.app(scope, receive, tagged if scope["type"] == "http" else send)
-
-
-class PageFiles(StaticFiles):
-    """The page's files, found as well where a proxy serves them below a path (`GRADIO_ROOT_PATH`) that it cuts off."""
-
-    def get_path(self, scope: Scope) -> str:
-        """What of the address names the file."""
-        return normpath(str(scope["path_params"]["path"]))
 
 
 def app_kwargs(
@@ -131,7 +120,7 @@ def page_routes(service: Service, preset_catalogue: PresetCatalogue, sentence: S
         *papers.routes(service),
         *gallery.routes(preset_catalogue),
         *learn.routes(),
-        Route("/lab-static/{path:path}", PageFiles(directory=STATIC), middleware=ZIPPED),
+        Route(f"/{AT}/{{path:path}}", PageFiles(directory=STATIC), middleware=ZIPPED),
     ]
 
 

@@ -1,10 +1,9 @@
 """Gradio's own frame around the page: system fonts, our static files, nothing from the network."""
 
-from pathlib import Path
-
 import gradio as gr
 
-STATIC = Path(__file__).parent / "static"
+from app.pagefiles import STATIC, address, first_modules, further_modules
+
 QUEUE = (  # Gradio may mount the page before the modules have arrived: its calls wait for them
     "window.draftscope={calls:[]};for(const name of ['mount','attach'])"
     "window.draftscope[name]=(...given)=>window.draftscope.calls.push([name,given]);"
@@ -29,9 +28,11 @@ def theme() -> gr.themes.Base:
 
 
 def head() -> str:
-    """Style sheets and modules; the modules start loading while Gradio does."""
-    modules = sorted(path.name for path in STATIC.glob("*.js"))
-    lines = [f'<link rel="stylesheet" href="./lab-static/{name}">' for name in STYLES if (STATIC / name).exists()]
-    lines += [f'<link rel="modulepreload" href="./lab-static/{name}">' for name in modules]
-    lines += [f"<script>{QUEUE}</script>", '<script type="module" src="./lab-static/lab.js"></script>']
+    """Style sheets and modules: those of the first look start loading while Gradio does, those of rooms when nothing
+    else is left."""
+    at = address()
+    lines = [f'<link rel="stylesheet" href="{at}/{name}">' for name in STYLES if (STATIC / name).exists()]
+    lines += [f'<link rel="modulepreload" href="{at}/{name}">' for name in first_modules()]
+    lines += [f'<link rel="prefetch" href="{at}/{name}">' for name in further_modules()]
+    lines += [f"<script>{QUEUE}</script>", f'<script type="module" src="{at}/lab.js"></script>']
     return "\n".join(lines)

@@ -330,7 +330,12 @@ function drawForm(lab, catalogue, recorded, form, act) {
         "Answers of each method, one after another.",
       ),
       number("temperature", "Temperature", { min: 0, max: 100, step: "any" }, "0 is greedy: all answers are the same."),
-      number("max_new_tokens", "Max tokens", { min: 1, max: limits.tokens, step: 1 }, "At most this many in each answer."),
+      number(
+        "max_new_tokens",
+        "Max tokens",
+        { min: 1, max: limits.tokens, step: 1 },
+        "At most this many in each answer.",
+      ),
       number("seed", "Seed", { min: 0, step: 1 }, "The same seed gives the same draws."),
       h("label.field", {}, h("span", {}, "Problem"), source),
     ),

@@ -60,7 +60,7 @@ NODES = (
         "The target's probability: of the sampled distribution, or the raw distribution when greedy.",
     ),
     Column("accept_prob", "float64", "probability", "Probability with which the rule accepts the draft token."),
-    Column("u", "float64", "probability", "The uniform drawn for accept_prob; where decoding is greedy it decides nothing."),
+    Column("u", "float64", "probability", "The uniform drawn for accept_prob; in a greedy run it decides nothing."),
     Column(
         "state",
         "str",

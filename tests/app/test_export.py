@@ -12,7 +12,7 @@ import pytest
 from app import command
 from app.export import EVERYTHING, LIBRARY, Content, collected, export, main, modules, write
 from app.notebook import Shown, show
-from app.theme import STATIC
+from app.pagefiles import STATIC
 from engine.errors import ConfigError
 from engine.trace.store import Trace
 

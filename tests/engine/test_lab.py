@@ -35,6 +35,7 @@ from tests.engine.judge.chance import give_judge
 from tests.engine.toy import toy_lab
 from tests.engine.zoo import Zoo, make_model
 
+
 @pytest.mark.parametrize("take", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_lab_is_not_copied_and_says_what_to_do(take: Callable[[Lab], object]) -> None:
     with pytest.raises(TypeError, match=r"one process.*Lab\.load"):
