@@ -35,6 +35,7 @@ from app import (
 from app.answers import Json, fault, refused
 from app.endpoint import READERS, ZIPPED, answered
 from app.guard import Guard, Rules
+from app.known import Front
 from app.pagefiles import AT, STATIC, PageFiles
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
@@ -76,7 +77,7 @@ class Headers:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
-                if scope["path"].startswith("/lab"):
+                if scope["path"].startswith("/lab") or scope["path"].endswith("/"):
                     headers.setdefault("Cache-Control", "no-cache")
             await send(message)
 
@@ -88,7 +89,7 @@ def app_kwargs(
 ) -> dict[str, Any]:
     """What `Blocks.launch` hands to its server, which listens on `host`."""
     rules = Rules.of(host, service.limits.max_upload_bytes)
-    middleware = [Middleware(Headers), Middleware(Guard, rules=rules)]
+    middleware = [Middleware(Headers), Middleware(Front), Middleware(Guard, rules=rules)]
     return {
         "routes": page_routes(service, preset_catalogue, sentence),
         "middleware": middleware,
