@@ -64,9 +64,10 @@ class Folder:
         Raises:
             ConfigError: another page is at it.
         """
-        if path in self.busy:
-            raise ConfigError("This set is being mined already, perhaps in another tab. Stop it there first.")
-        self.busy.add(path)
+        with self.lock:
+            if path in self.busy:
+                raise ConfigError("This set is being mined already, perhaps in another tab. Stop it there first.")
+            self.busy.add(path)
         try:
             yield
         finally:

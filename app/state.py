@@ -54,8 +54,8 @@ class RunLog:
         if self.keeps:
             events.text = json.dumps(events, ensure_ascii=False)
             part = zlib.compress(events.text.encode("utf-8", "surrogatepass"), PACKING)
+            self._begins.append(self.count)  # first: a page that asks meanwhile finds no part behind it
             self._parts.append(part)
-            self._begins.append(self.count)
             self.size += len(part)
         self.count += len(events)
 

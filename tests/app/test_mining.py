@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -241,3 +243,34 @@ def test_no_room_for_another_file_is_told_and_a_fault_is_one(
     answer = client.post("/lab/mine", json=JOB)
     assert answer.status_code == status
     assert answer.json() == {"error": "The server's machine says: No space left on device (visitors)."}
+
+
+def test_of_two_that_begin_to_mine_a_set_at_once_one_is_refused(tmp_path):
+    class Slow(set):
+        """Another thread comes between the look and what follows from it."""
+
+        def __contains__(self, path):
+            found = super().__contains__(path)
+            time.sleep(0.1)
+            return found
+
+    folder, went = Folder(tmp_path, busy=Slow()), []
+    together, over = threading.Barrier(2), threading.Event()
+
+    def mine():
+        together.wait(5)
+        try:
+            with folder.at_work(tmp_path / "set.jsonl"):
+                went.append("at work")
+                over.wait(1)
+        except ConfigError as error:
+            went.append(str(error))
+            over.set()
+
+    threads = [threading.Thread(target=mine) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(went)[1] == "at work" and "being mined already" in sorted(went)[0]
+    assert not list(folder.busy)

@@ -13,7 +13,7 @@ from app.build import Handlers
 from app.request import Request
 from app.rounds import Visitor
 from app.service import Service
-from app.state import Events, RunStore
+from app.state import Events, RunLog, RunStore
 from engine.errors import AssetError, ConfigError
 from engine.runs.findings import Offered
 from engine.trace.store import Trace, event_from_json
@@ -231,6 +231,21 @@ def test_runs_are_forgotten():
     now[0] = 11
     store.open(ids[3])
     assert store.get(ids[2]) is None
+
+
+def test_a_page_that_asks_while_events_are_written_down_gets_those_before():
+    class Asked(list):
+        """Behind each entry somebody asks, as another thread might."""
+
+        def append(self, entry):
+            super().append(entry)
+            found.append([event["n"] for _, event in log.since(0)])
+
+    log, found = RunLog(), []
+    log._parts, log._begins = Asked(), Asked()
+    for n in (1, 3, 5):
+        log.add(Events([("chain", {"n": n}), ("chain", {"n": n + 1})]))
+    assert found == [[], [1, 2], [1, 2], [1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4, 5, 6]]
 
 
 def finished(store: RunStore, number: int, size: int = 0, keeps: bool = True) -> str:
