@@ -29,13 +29,12 @@ from urllib.parse import urlencode
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.pagefiles import STATIC
+from app.pagefiles import STATIC, STYLES
 from app.presets import PresetCatalogue
 from app.recorded import body
 from app.routes import page_routes
 from app.service import Service
 from app.state import Limits
-from app.theme import STYLES
 from engine import __version__
 from engine.analysis import explain
 from engine.analysis.reading import named, read_file

@@ -1,10 +1,8 @@
-"""Answers that the asker has already are not sent again: GET answers carry a tag of what they hold. The page itself,
-which Gradio sends as it is, is zipped."""
+"""Answers that the asker has already are not sent again: GET answers carry a tag of what they hold."""
 
 from hashlib import sha256
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
@@ -44,16 +42,3 @@ class Known:
             await send(message)
 
         await self.app(scope, receive, tagged)
-
-
-class Front:
-    """The page zipped and with a tag: its address ends with a slash, of those that Gradio answers no other one does."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        """Wrap an application."""
-        self.app, self.page = app, GZipMiddleware(Known(app), minimum_size=2000, compresslevel=5)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Everything else passes through untouched."""
-        page = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].endswith("/")
-        await (self.page if page else self.app)(scope, receive, send)

@@ -1,13 +1,12 @@
-"""The page's own files: where they are, and for how long a browser may keep them.
+"""The page's own files: what the first look needs, and for how long a browser may keep them.
 
-Where nobody edits them (the Docker image, an installed package, a Space) their address holds an edition, a hash of what
-they are: under it a browser keeps them for good, and a new version of the page has another address. In a checkout they
-change under a running server, so that a browser asks each time whether they have.
+Their address holds an edition, a hash of what they all are: under it a browser keeps them for good. Where one of them
+is edited under a running server, the page has another edition when it is loaded anew.
 """
 
-import os
 import re
-from functools import cache
+import time
+from functools import lru_cache
 from hashlib import sha256
 from os.path import normpath
 from pathlib import Path, PurePosixPath
@@ -19,22 +18,55 @@ from starlette.types import Scope
 STATIC, COPY = Path(__file__).parent / "static", Path(__file__).parent / "copy"
 AT = "lab-static"
 KEPT = "public, max-age=31536000, immutable"
+EVERY = 1.0  # seconds after which files are looked at again
+STYLES = (
+    "tokens.css",
+    "lab.css",
+    "views.css",
+    "run.css",
+    "stage.css",
+    "workshop.css",
+    "learn.css",
+    "papers.css",
+    "forced.css",
+    "print.css",
+)
 _EDITION = re.compile(r"e-[0-9a-f]{16}(?=/)")
 _IMPORT = re.compile(
     r"""^(?:import\s|(?:import|export)\s.*\bfrom\s|\}\s*from\s)\s*["'](\.{1,2}/[^"']+)["']""", re.MULTILINE
 )
 
 
-@cache
-def edition() -> str:
-    """A hash of the page's files as part of their address; empty where they may be edited."""
-    if (STATIC.parents[1] / ".git").exists() and "SPACE_ID" not in os.environ:
-        return ""
+class Looked:
+    """When the files were looked at last, and what they were."""
+
+    at, found = -EVERY, ""
+    began = 0.0  # seconds since 1970, before the look
+
+    def edition(self) -> str:
+        """A hash of the page's files as part of their address."""
+        if time.monotonic() - self.at >= EVERY:
+            began, files = time.time(), sorted(path for path in STATIC.rglob("*") if path.is_file())
+            state = tuple((path, found.st_mtime_ns, found.st_size) for path in files for found in [path.stat()])
+            self.found, self.began, self.at = _hash(state), began, time.monotonic()
+        return self.found
+
+
+LOOKED = Looked()
+
+
+@lru_cache(maxsize=4)
+def _hash(state: tuple[tuple[Path, int, int], ...]) -> str:
     found = sha256()
-    for path in sorted(one for one in STATIC.rglob("*") if one.is_file()):
+    for path, *_ in state:
         content = path.read_bytes()
         found.update(f"{path.relative_to(STATIC).as_posix()} {len(content)}\n".encode() + content)
     return f"e-{found.hexdigest()[:16]}"
+
+
+def address() -> str:
+    """Of the folder of the page's files as they are now, from the page's own."""
+    return f"./{AT}/{LOOKED.edition()}"
 
 
 def first_modules() -> list[str]:
@@ -57,16 +89,20 @@ def further_modules() -> list[str]:
     return sorted({path.as_posix() for path in paths if path.parts[0] != "vendor"} - set(first_modules()))
 
 
-def address() -> str:
-    """Of the folder of the page's files, from the page's own."""
-    return "/".join(filter(None, ("./" + AT, edition())))
+@lru_cache(maxsize=4)
+def hints(at: str) -> str:
+    """What a browser may fetch from this address while Gradio starts, and, of rooms, once nothing else is left."""
+    lines = [f'<link rel="preload" as="style" href="{at}/{name}">' for name in STYLES]
+    lines += [f'<link rel="modulepreload" href="{at}/{name}">' for name in first_modules()]
+    lines += [f'<link rel="prefetch" href="{at}/{name}">' for name in further_modules()]
+    return "\n".join(lines)
 
 
 class PageFiles(StaticFiles):
     """The page's files, found as well where a proxy serves them below a path (`GRADIO_ROOT_PATH`) that it cuts off.
 
-    Under another edition than the present one, of a page that was open when the server was replaced, they are the
-    present files and not kept.
+    Under another edition than the present one, of a page that was open when a file changed, they are the present files
+    and not kept.
     """
 
     def get_path(self, scope: Scope) -> str:
@@ -79,6 +115,7 @@ class PageFiles(StaticFiles):
         """The file, with the time for which it is kept."""
         answer = await super().get_response(path, scope)
         asked = _EDITION.match(str(scope["path_params"]["path"]))
-        if asked and asked.group() == edition() and answer.status_code in (200, 304):
+        present = answer.status_code in (200, 304) and asked is not None and asked.group() == LOOKED.edition()
+        if present and (STATIC / path).stat().st_mtime < LOOKED.began:  # else it may be newer than the edition
             answer.headers["Cache-Control"] = KEPT
         return answer

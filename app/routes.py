@@ -34,8 +34,8 @@ from app import (
 )
 from app.answers import Json, fault, refused
 from app.endpoint import READERS, ZIPPED, answered
+from app.front import Front
 from app.guard import Guard, Rules
-from app.known import Front
 from app.pagefiles import AT, STATIC, PageFiles
 from app.presets import PresetCatalogue
 from app.recorded import Sentence

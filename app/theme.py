@@ -2,23 +2,11 @@
 
 import gradio as gr
 
-from app.pagefiles import STATIC, address, first_modules, further_modules
+from app.pagefiles import STYLES, address
 
 QUEUE = (  # Gradio may mount the page before the modules have arrived: its calls wait for them
     "window.draftscope={calls:[]};for(const name of ['mount','attach'])"
     "window.draftscope[name]=(...given)=>window.draftscope.calls.push([name,given]);"
-)
-STYLES = (
-    "tokens.css",
-    "lab.css",
-    "views.css",
-    "run.css",
-    "stage.css",
-    "workshop.css",
-    "learn.css",
-    "papers.css",
-    "forced.css",
-    "print.css",
 )
 
 
@@ -28,11 +16,8 @@ def theme() -> gr.themes.Base:
 
 
 def head() -> str:
-    """Style sheets and modules: those of the first look start loading while Gradio does, those of rooms when nothing
-    else is left."""
-    at = address()
-    lines = [f'<link rel="stylesheet" href="{at}/{name}">' for name in STYLES if (STATIC / name).exists()]
-    lines += [f'<link rel="modulepreload" href="{at}/{name}">' for name in first_modules()]
-    lines += [f'<link rel="prefetch" href="{at}/{name}">' for name in further_modules()]
-    lines += [f"<script>{QUEUE}</script>", f'<script type="module" src="{at}/lab.js"></script>']
+    """Style sheets and the first module, as Gradio puts them into the page once it runs; `app.front` has them fetched
+    before."""
+    lines = [f'<link rel="stylesheet" href="{address()}/{name}">' for name in STYLES]
+    lines += [f"<script>{QUEUE}</script>", f'<script type="module" src="{address()}/lab.js"></script>']
     return "\n".join(lines)

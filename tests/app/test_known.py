@@ -2,7 +2,6 @@
 
 import json
 
-import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -56,15 +55,3 @@ def test_streams_and_posts_and_answers_with_a_tag_of_their_own_pass_as_they_are(
     assert http.get("/many").text == "ab" and "ETag" not in http.get("/many").headers
     assert http.get("/own", headers={"If-None-Match": '"mine"'}).text == "text"
     assert "ETag" not in http.post("/written").headers
-
-
-@pytest.mark.thorough
-def test_the_page_itself_is_zipped_and_not_sent_twice(base):
-    """Through the whole server: Gradio's page, its files, and what it asks for while it mounts."""
-    first = httpx.get(f"{base}/", headers={"Accept-Encoding": "gzip"})
-    assert "gradio_config" in first.text and first.headers["Content-Encoding"] == "gzip"
-    assert first.num_bytes_downloaded < 20_000 < len(first.content)
-    assert first.headers["Cache-Control"] == "no-cache"
-    again = httpx.get(f"{base}/", headers={"If-None-Match": first.headers["ETag"]})
-    assert (again.status_code, again.content) == (304, b"")
-    assert httpx.get(f"{base}/config").json()["components"]

@@ -1,74 +1,89 @@
-"""How long a browser keeps the page's files."""
+"""How long a browser keeps the page's files, and what it fetches first."""
 
+import os
 import re
+import shutil
+import time
 from pathlib import Path
 
+import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from app import pagefiles
-from app.pagefiles import KEPT, STATIC, address, edition, first_modules
+from app.front import page
+from app.pagefiles import KEPT, LOOKED, STATIC, Looked, PageFiles, address, first_modules, further_modules
 from app.routes import Headers, page_routes
-from app.theme import head
 from tests.app.fakes import sentence
-
-EDITION = re.compile(r"e-[0-9a-f]{16}")
 
 
 @pytest.fixture
-def client(service, preset_catalogue, monkeypatch):
-    """A server as in an image or a package, where nobody edits the page's files."""
-    monkeypatch.setenv("SPACE_ID", "someone/draftscope")
-    edition.cache_clear()
-    yield TestClient(
-        Starlette(routes=page_routes(service, preset_catalogue, sentence), middleware=[Middleware(Headers)])
-    )
-    edition.cache_clear()
+def client(service, preset_catalogue):
+    served = Starlette(routes=page_routes(service, preset_catalogue, sentence), middleware=[Middleware(Headers)])
+    return TestClient(served)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch) -> Path:
+    """Three files of the page's that were written long ago."""
+    for name, text in (("a.js", "1"), ("b.js", "22"), ("deep/c.js", "3")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+        os.utime(tmp_path / name, (0, 1))
+    monkeypatch.setattr(pagefiles, "STATIC", tmp_path)
+    monkeypatch.setattr(pagefiles, "EVERY", 0.0)
+    return tmp_path
 
 
 def test_files_are_kept_for_good_under_an_address_that_tells_what_they_are(client):
-    assert EDITION.fullmatch(edition())
-    found = client.get(f"/{address().removeprefix('./')}/run/choice.js")
+    edition = LOOKED.edition()
+    assert re.fullmatch(r"e-[0-9a-f]{16}", edition) and address() == f"./lab-static/{edition}"
+    found = client.get(f"/lab-static/{edition}/run/choice.js")
     assert found.text == (STATIC / "run/choice.js").read_text("utf-8") and found.headers["Cache-Control"] == KEPT
     assert client.get("/lab-static/run/choice.js").headers["Cache-Control"] == "no-cache"
     older = client.get("/lab-static/e-0123456789abcdef/run/choice.js")
     assert older.text == found.text and older.headers["Cache-Control"] == "no-cache"
-    missing = client.get(f"/lab-static/{edition()}/none.js")
+    missing = client.get(f"/lab-static/{edition}/none.js")
     assert missing.status_code == 404 and missing.headers["Cache-Control"] == "no-cache"
-    assert client.get(f"/lab-static/{edition()}/%2e%2e/build.py").status_code == 404
-    assert client.get(f"/lab-static/{edition()}/..%2f..%2fbuild.py").status_code == 404
+    assert client.get(f"/lab-static/{edition}/%2e%2e/build.py").status_code == 404
+    assert client.get(f"/lab-static/{edition}/..%2f..%2fbuild.py").status_code == 404
 
 
-def test_a_changed_file_has_another_address(client, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(pagefiles, "STATIC", tmp_path)
-    found = list[str]()
-    for name, text in (("a.js", "1"), ("b.js", "22"), ("a.js", "2"), ("a.js", "1")):
-        (tmp_path / name).write_text(text)
-        edition.cache_clear()
-        found.append(edition())
-    assert len(set(found)) == 3 and found[3] == found[1]
+def test_an_edition_is_what_all_files_hold(folder: Path):
+    looked, found = Looked(), list[str]()
+    for name, text in (("a.js", "1"), ("deep/c.js", "4"), ("b.js", "2"), ("b.js", "22"), ("deep/c.js", "3")):
+        (folder / name).write_text(text)
+        found.append(looked.edition())
+    shutil.move(folder / "b.js", folder / "d.js")
+    found.append(looked.edition())
+    first, second, third, *_ = found
+    assert found == [first, second, third, second, first, found[-1]] and len(set(found)) == 4
 
 
-def test_in_a_checkout_a_browser_asks_each_time(service, preset_catalogue, monkeypatch, tmp_path: Path):
-    (tmp_path / ".git").mkdir()
-    monkeypatch.setattr(pagefiles, "STATIC", tmp_path / "app/static")
-    monkeypatch.delenv("SPACE_ID", raising=False)
-    edition.cache_clear()
-    assert (edition(), address()) == ("", "./lab-static")
-    edition.cache_clear()
+def test_a_file_that_is_edited_under_a_running_server_is_not_kept_until_the_page_names_it(folder: Path, monkeypatch):
+    monkeypatch.setattr(pagefiles, "LOOKED", Looked())
+    http = TestClient(Starlette(routes=[pagefiles_route(folder)]))
+
+    def kept(at: str) -> bool:
+        return http.get(f"{at.removeprefix('.')}/a.js").headers.get("Cache-Control") == KEPT
+
+    before = address()
+    assert kept(before)
+    monkeypatch.setattr(pagefiles, "EVERY", 60.0)  # it was looked at just now
+    (folder / "a.js").write_text("new")
+    os.utime(folder / "a.js", (time.time() + 1, time.time() + 1))
+    assert address() == before and not kept(before)
+    monkeypatch.setattr(pagefiles, "EVERY", 0.0)
+    os.utime(folder / "a.js", (0, 2))
+    after = address()
+    assert after != before and kept(after) and not kept(before)
 
 
-def test_what_the_first_look_runs_comes_at_once_and_what_rooms_run_later(client):
-    lines = re.findall(r'<link rel="(\w+)" href="\./lab-static/([^"]+)">', head())
-    asked = {kind: [name.removeprefix(f"{edition()}/") for one, name in lines if one == kind] for kind, _ in lines}
-    first, later = set(asked["modulepreload"]), set(asked["prefetch"])
-    modules = {one.relative_to(STATIC).as_posix() for one in STATIC.rglob("*.js")}
-    assert first | later == {name for name in modules if not name.startswith("vendor/")} and not first & later
-    assert {"lab.js", "store.js", "stage/score.js"} <= first and {"rooms/judge.js", "workshop.js"} <= later
-    assert "tokens.css" in asked["stylesheet"]
-    assert all(client.get(f"/lab-static/{name}").headers["Cache-Control"] == KEPT for _, name in lines[::20])
+def pagefiles_route(folder: Path) -> Route:
+    return Route("/lab-static/{path:path}", PageFiles(directory=folder))
 
 
 def test_all_that_modules_of_the_first_look_import_is_of_the_first_look():
@@ -81,3 +96,29 @@ def test_all_that_modules_of_the_first_look_import_is_of_the_first_look():
         told = re.sub(r"/\*.*?\*/|^\s*//.*", "", (STATIC / name).read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
         for other in re.findall(r"""\bfrom\s*["'](\.[^"']+)|\bimport\s*["'](\.[^"']+)""", told):
             assert (STATIC / name).parent.joinpath("".join(other)).resolve().relative_to(STATIC).as_posix() in first
+    modules = {one.relative_to(STATIC).as_posix() for one in STATIC.rglob("*.js")}
+    assert first | set(further_modules()) == {name for name in modules if not name.startswith("vendor/")}
+    assert not first & set(further_modules()) and {"rooms/judge.js", "workshop.js"} <= set(further_modules())
+
+
+def test_what_is_no_page_stays_as_it_is():
+    assert page(b'{"error": "./lab-static/e-0123456789abcdef/lab.js"}').endswith(b'e-0123456789abcdef/lab.js"}')
+    given = b"<head>x</head><body>./lab-static/e-0123456789abcdef/lab.js</body></head>"
+    found = page(given).decode()
+    assert found.index("modulepreload") < found.index("</head>") and found.count(address()) > 150
+    assert found.endswith(f"<body>{address()}/lab.js</body></head>")
+
+
+@pytest.mark.thorough
+def test_the_page_names_its_files_zipped_and_is_not_sent_twice(base):
+    """Through the whole server: Gradio's page, its files, and what it asks for while it mounts."""
+    first = httpx.get(f"{base}/", headers={"Accept-Encoding": "gzip"})
+    assert "gradio_config" in first.text and first.headers["Content-Encoding"] == "gzip"
+    assert first.num_bytes_downloaded < 20_000 < len(first.content)
+    assert first.headers["Cache-Control"] == "no-cache"
+    assert set(re.findall(r"lab-static/(e-\w+)/", first.text)) == {LOOKED.edition()}
+    again = httpx.get(f"{base}/", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert httpx.get(f"{base}/config").json()["components"]
+    for path in re.findall(r'<link rel="\w+"(?: as="style")? href="\./([^"]+)">', first.text)[::15]:
+        assert httpx.get(f"{base}/{path}").headers["Cache-Control"] == KEPT

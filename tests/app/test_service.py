@@ -241,7 +241,7 @@ def test_a_page_that_asks_while_events_are_written_down_gets_those_before():
             super().append(entry)
             found.append([event["n"] for _, event in log.since(0)])
 
-    log, found = RunLog(), []
+    log, found = RunLog(), list[list[int]]()
     log._parts, log._begins = Asked(), Asked()
     for n in (1, 3, 5):
         log.add(Events([("chain", {"n": n}), ("chain", {"n": n + 1})]))

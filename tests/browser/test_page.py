@@ -486,7 +486,7 @@ def test_an_opened_run_has_a_link_where_its_models_are_here(visit, tmp_path: Pat
 def test_a_page_that_is_slow_to_come_says_that_it_loads(visit):
     page, held = visit(wait=False), []
     through: list[bool] = []
-    page.route("**/lab-static/verdict.js", lambda route: route.continue_() if through else held.append(route))
+    page.route("**/lab-static/**/verdict.js", lambda route: route.continue_() if through else held.append(route))
     page.reload(wait_until="commit")
     said = "/loading/.test(getComputedStyle(document.querySelector('header.top') ?? document.body, '::before').content)"
     page.wait_for_function(said)
