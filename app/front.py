@@ -1,4 +1,4 @@
-"""The page as it leaves the server: Gradio's, with what it will ask for, in its present edition, zipped, and once."""
+"""The page as it leaves the server: Gradio's, with what it will ask for, in its present edition, and zipped."""
 
 import re
 

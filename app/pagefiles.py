@@ -6,6 +6,7 @@ is edited under a running server, the page has another edition when it is loaded
 
 import re
 import time
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 from os.path import normpath
@@ -46,9 +47,10 @@ class Looked:
     def edition(self) -> str:
         """A hash of the page's files as part of their address."""
         if time.monotonic() - self.at >= EVERY:
-            began, files = time.time(), sorted(path for path in STATIC.rglob("*") if path.is_file())
-            state = tuple((path, found.st_mtime_ns, found.st_size) for path in files for found in [path.stat()])
-            self.found, self.began, self.at = _hash(state), began, time.monotonic()
+            with suppress(FileNotFoundError):  # an editor's own file went meanwhile: look again the next time
+                began, files = time.time(), sorted(path for path in STATIC.rglob("*") if path.is_file())
+                state = tuple((path, found.st_mtime_ns, found.st_size) for path in files for found in [path.stat()])
+                self.found, self.began, self.at = _hash(state), began, time.monotonic()
         return self.found
 
 

@@ -63,6 +63,22 @@ def test_an_edition_is_what_all_files_hold(folder: Path):
     assert found == [first, second, third, second, first, found[-1]] and len(set(found)) == 4
 
 
+def test_a_file_that_goes_while_they_are_looked_at_leaves_the_edition_as_it_was(folder: Path, monkeypatch):
+    looked = Looked()
+    before, stat = looked.edition(), Path.stat
+    (folder / "gone").touch()
+
+    def went(self: Path, **given):
+        if self.name == "gone" and not self.with_name("went").exists():
+            self.rename(self.with_name("went"))  # behind the first look, which asks what it is
+            return stat(self.with_name("went"), **given)
+        return stat(self, **given)
+
+    monkeypatch.setattr(Path, "stat", went)
+    assert looked.edition() == before
+    assert looked.edition() != before, "the next look finds the other file"
+
+
 def test_a_file_that_is_edited_under_a_running_server_is_not_kept_until_the_page_names_it(folder: Path, monkeypatch):
     monkeypatch.setattr(pagefiles, "LOOKED", Looked())
     http = TestClient(Starlette(routes=[pagefiles_route(folder)]))
