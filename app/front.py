@@ -1,4 +1,4 @@
-"""The page as it leaves the server: Gradio's, with what it will ask for, in its present edition, and zipped."""
+"""The page as it leaves the server: Gradio's, which names our files in their present edition, and zipped."""
 
 import re
 
@@ -7,10 +7,9 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.known import Known
-from app.pagefiles import AT, address, hints
+from app.pagefiles import AT, address
 
 EDITIONS = re.compile(rf"\./{AT}/e-[0-9a-f]{{16}}".encode())
-END = b"</head>"
 
 
 class Front:
@@ -18,7 +17,7 @@ class Front:
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap an application."""
-        self.app, self.page = app, GZipMiddleware(Known(Hinting(app)), minimum_size=2000, compresslevel=5)
+        self.app, self.page = app, GZipMiddleware(Known(Dated(app)), minimum_size=2000, compresslevel=5)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
@@ -26,8 +25,8 @@ class Front:
         await (self.page if page else self.app)(scope, receive, send)
 
 
-class Hinting:
-    """Has files fetched while Gradio starts, which would ask for them only then, and all in their present edition."""
+class Dated:
+    """Has the page name its files as they are now; Gradio keeps what it was given when the server started."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap an application."""
@@ -37,7 +36,7 @@ class Hinting:
         """Hold the first message back until the body is there."""
         held, body = list[Message](), b""
 
-        async def hinted(message: Message) -> None:
+        async def dated(message: Message) -> None:
             nonlocal body
             if message["type"] == "http.response.start":
                 held.append(message)
@@ -45,17 +44,9 @@ class Hinting:
                 body += message.get("body", b"")
                 if not message.get("more_body"):
                     (first,) = held
-                    text = page(body)
+                    text = EDITIONS.sub(address().encode(), body)
                     MutableHeaders(scope=first)["Content-Length"] = str(len(text))
                     await send(first)
                     await send({"type": "http.response.body", "body": text})
 
-        await self.app(scope, receive, hinted)
-
-
-def page(text: bytes) -> bytes:
-    """The page with its hints; what is none stays as it is."""
-    if END not in text:
-        return text
-    now = address()
-    return EDITIONS.sub(now.encode(), text).replace(END, f"{hints(now)}\n".encode() + END, 1)
+        await self.app(scope, receive, dated)

@@ -91,15 +91,6 @@ def further_modules() -> list[str]:
     return sorted({path.as_posix() for path in paths if path.parts[0] != "vendor"} - set(first_modules()))
 
 
-@lru_cache(maxsize=4)
-def hints(at: str) -> str:
-    """What a browser may fetch from this address while Gradio starts, and, of rooms, once nothing else is left."""
-    lines = [f'<link rel="preload" as="style" href="{at}/{name}">' for name in STYLES]
-    lines += [f'<link rel="modulepreload" href="{at}/{name}">' for name in first_modules()]
-    lines += [f'<link rel="prefetch" href="{at}/{name}">' for name in further_modules()]
-    return "\n".join(lines)
-
-
 class PageFiles(StaticFiles):
     """The page's files, found as well where a proxy serves them below a path (`GRADIO_ROOT_PATH`) that it cuts off.
 

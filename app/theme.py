@@ -2,7 +2,7 @@
 
 import gradio as gr
 
-from app.pagefiles import STYLES, address
+from app.pagefiles import STYLES, address, first_modules, further_modules
 
 QUEUE = (  # Gradio may mount the page before the modules have arrived: its calls wait for them
     "window.draftscope={calls:[]};for(const name of ['mount','attach'])"
@@ -16,8 +16,11 @@ def theme() -> gr.themes.Base:
 
 
 def head() -> str:
-    """Style sheets and the first module, as Gradio puts them into the page once it runs; `app.front` has them fetched
-    before."""
-    lines = [f'<link rel="stylesheet" href="{address()}/{name}">' for name in STYLES]
-    lines += [f"<script>{QUEUE}</script>", f'<script type="module" src="{address()}/lab.js"></script>']
+    """Style sheets and modules, those of rooms behind what the first look runs. Gradio puts them into the page once it
+    runs itself: where they come first its own files wait, and the page stays empty for twice as long."""
+    at = address()
+    lines = [f'<link rel="stylesheet" href="{at}/{name}">' for name in STYLES]
+    lines += [f'<link rel="modulepreload" href="{at}/{name}">' for name in first_modules()]
+    lines += [f'<link rel="prefetch" href="{at}/{name}">' for name in further_modules()]
+    lines += [f"<script>{QUEUE}</script>", f'<script type="module" src="{at}/lab.js"></script>']
     return "\n".join(lines)
