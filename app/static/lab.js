@@ -21,6 +21,7 @@ import { restoreTheme, watchPaper } from "./top.js";
 import { createUi } from "./ui.js";
 import { watchWords } from "./words.js";
 
+const PATIENCE = 1000; // ms that views wait for what they show: drawn empty before, they would move it when it comes
 /** Views that are fetched while the page is built; any other mount point of page.html is fetched when the page
  * stands. */
 const VIEWS = [
@@ -82,7 +83,9 @@ async function mount(element) {
   watchPaper();
   const marked = [...element.querySelectorAll("[data-view]")].map((spot) => spot.getAttribute("data-view") ?? "");
   const further = marked.filter((name) => name !== "notices" && !VIEWS.includes(name));
-  for (const [name, module] of await Promise.all([...modules, ...further.map(fetched)])) {
+  const ready = await Promise.all([...modules, ...further.map(fetched)]);
+  await Promise.race([Promise.allSettled([catalogue, early]), new Promise((done) => setTimeout(done, PATIENCE))]);
+  for (const [name, module] of ready) {
     const spot = element.querySelector(`[data-view="${name}"]`);
     if (spot instanceof HTMLElement && module) module.mount(spot, store, lab);
   }
