@@ -3,13 +3,12 @@
 import re
 
 from starlette.datastructures import MutableHeaders
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.known import Known
-from app.pagefiles import AT, address
+from app.endpoint import ZIPPED
+from app.pagefiles import AT, EDITION, address
 
-EDITIONS = re.compile(rf"\./{AT}/e-[0-9a-f]{{16}}".encode())
+EDITIONS = re.compile(rf"\./{AT}/{EDITION}".encode())
 
 
 class Front:
@@ -17,7 +16,10 @@ class Front:
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap an application."""
-        self.app, self.page = app, GZipMiddleware(Known(Dated(app)), minimum_size=2000, compresslevel=5)
+        self.app = app
+        self.page: ASGIApp = Dated(app)
+        for around, given, named in reversed(ZIPPED):
+            self.page = around(self.page, *given, **named)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""

@@ -32,7 +32,8 @@ STYLES = (
     "forced.css",
     "print.css",
 )
-_EDITION = re.compile(r"e-[0-9a-f]{16}(?=/)")
+EDITION = "e-[0-9a-f]{16}"  # what one looks like
+_EDITION = re.compile(rf"{EDITION}(?=/)")
 _IMPORT = re.compile(
     r"""^(?:import\s|(?:import|export)\s.*\bfrom\s|\}\s*from\s)\s*["'](\.{1,2}/[^"']+)["']""", re.MULTILINE
 )

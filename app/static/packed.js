@@ -26,7 +26,7 @@ export const base = (page) => (packed() ? BASE : new URL("lab/", page));
 /** Where the library of the figures is. @param {string} page its address */
 export function library(page) {
   const came = packed();
-  if (!came) return new URL("./vendor/plotly-strict.min.js", import.meta.url).href;
+  if (!came) return new URL(LIBRARY.replace("lab-static", "."), import.meta.url).href;
   const found = came[LIBRARY];
   if (typeof found === "string") return URL.createObjectURL(new Blob([found], { type: "text/javascript" }));
   return new URL(found?.file ?? LIBRARY, page).href;

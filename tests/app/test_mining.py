@@ -4,9 +4,8 @@ import errno
 import json
 import os
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -251,9 +250,11 @@ def test_of_two_that_begin_to_mine_a_set_at_once_one_is_refused(tmp_path):
 
         def __contains__(self, path):
             found = super().__contains__(path)
-            time.sleep(0.1)
+            with suppress(threading.BrokenBarrierError):  # where one holds the lock the other does not come
+                both.wait(0.2)
             return found
 
+    both = threading.Barrier(2)
     folder, went = Folder(tmp_path, busy=Slow()), []
     together, over = threading.Barrier(2), threading.Event()
 
