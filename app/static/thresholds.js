@@ -98,15 +98,19 @@ export function linesOf(run, row, knobs = knobsOf(run)) {
 export const numbersOf = (node) => /** @type {import("./rules.js").Numbers} */ (/** @type {unknown} */ (node));
 
 /** @typedef {{pos: number, round: number, node: number}} Change */
+/** @typedef {{marks: number[], was: number[], settled: Set<number>, known: number, changed: Change | null}} Replayed
+ * Positions where the condition holds under the moved knobs, and where it holds as run; positions that the exact rule
+ * decides whatever the condition says; how many tested nodes had their numbers recorded; the first decision that
+ * changes. */
 
 /** What a run's tested nodes would have met under other knobs, up to the first decision that changes.
  * @param {Run} run @param {Knobs} knobs the moved knobs @param {number=} upto rounds to look at
- * @returns {{marks: number[], was: number[], known: number, changed: Change | null}} */
+ * @returns {Replayed} */
 export function replay(run, knobs, upto = run.rounds.length) {
   const threshold = thresholdOf(run);
   const first = knobsOf(run);
-  /** @type {{marks: number[], was: number[], known: number, changed: Change | null}} */
-  const result = { marks: [], was: [], known: 0, changed: null };
+  /** @type {Replayed} */
+  const result = { marks: [], was: [], settled: new Set(), known: 0, changed: null };
   if (!threshold) return result;
   const greedy = isGreedy(run);
   for (let r = 0; r < upto; r += 1) {
@@ -121,8 +125,8 @@ export function replay(run, knobs, upto = run.rounds.length) {
       result.known += 1;
       if (before) result.was.push(pos);
       if (now) result.marks.push(pos);
-      if (!result.changed && now !== before && matters(threshold, first, greedy, node.state))
-        result.changed = { pos, round: r, node: i };
+      if (!matters(threshold, first, greedy, node.state)) result.settled.add(pos);
+      else if (!result.changed && now !== before) result.changed = { pos, round: r, node: i };
     });
   }
   return result;

@@ -94,7 +94,7 @@ function show(store, state, parts, lab) {
   const run = wanted.find((one) => one && usable(one)) ?? null;
   if (run !== state.run) {
     state.knobs = null;
-    if (state.run && !asked) publish(store, state, null);
+    if (state.run && !asked && store.options.whatif?.upto !== NOT_YET) publish(store, state, null);
   }
   state.run = run;
   if (asked) {
@@ -189,6 +189,7 @@ function publish(store, state, result) {
     moved: movedOf(state.knobs, firstOf(state.run)),
     upto: result.known,
     marks: new Set(result.marks),
+    settled: result.settled,
     changed: result.changed?.pos ?? null,
   });
 }
@@ -265,15 +266,18 @@ export function stepOf(range) {
 }
 
 /** What follows, in words. @param {Run} run @param {Result} result @param {boolean} moved */
-export function sentence(run, { marks, was, changed, known }, moved) {
+export function sentence(run, { marks, was, settled, changed, known }, moved) {
   if (!known)
     return (
       "This trace does not hold the numbers that the rule compares " +
       "(it was recorded lightly, or nothing was tested)."
     );
   const now = `The condition holds at ${marks.length} of ${known} tested tokens`;
-  if (!moved) return `${now}. Move a threshold to see which decisions would change.`;
-  const then = `${now}, ${was.length} as run.`;
+  const anyway = thresholdOf(run)?.effect === "override" ? "accepts" : "rejects";
+  const idling = marks.filter((pos) => settled.has(pos)).length;
+  const without = idling ? ` ${idling} of them the exact rule ${anyway} anyway.` : "";
+  if (!moved) return `${now}.${without} Move a threshold to see which decisions would change.`;
+  const then = `${now}, ${was.length} as run.${without}`;
   if (!changed && blind(run))
     return `${then} No tested decision changes; of the branches that were not tested nothing is known.`;
   if (!changed) return `${then} No decision changes: the text would be the same to its end.`;
@@ -291,9 +295,10 @@ function idleSentence(run, knobs, upto) {
   return found ? idleWords(found) : "";
 }
 
-/** The whole response as one strip: as run below, moved above, unknown beyond the first change.
+/** The whole response as one strip: as run below, moved above, pale where the exact rule decides all the same, unknown
+ * beyond the first change.
  * @param {Run} run @param {Result} result @param {boolean} moved @param {number} width */
-function strip(run, { marks, was, changed }, moved, width) {
+function strip(run, { marks, was, settled, changed }, moved, width) {
   const n = Math.max(1, run.tokens.length);
   const figure = s("svg.v-figure", {
     viewBox: `0 0 ${width} 62`,
@@ -323,11 +328,10 @@ function strip(run, { marks, was, changed }, moved, width) {
   );
   figure.append(s("path", { d: `M56 20H${width - 4}M56 40H${width - 4}`, stroke: "var(--line)" }));
   const w = Math.max(1.5, x(1) - x(0) - 0.5);
-  for (const pos of was) figure.append(s("rect", { x: x(pos), y: 28, width: w, height: 12, fill: "var(--neutral)" }));
-  if (moved)
-    for (const pos of marks)
-      if (!changed || pos <= changed.pos)
-        figure.append(s("rect", { x: x(pos), y: 8, width: w, height: 12, fill: "var(--judge)" }));
+  const mark = (/** @type {number} */ pos, /** @type {number} */ y, /** @type {string} */ fill) =>
+    s("rect", { x: x(pos), y, width: w, height: 12, fill, opacity: settled.has(pos) ? 0.35 : 1 });
+  for (const pos of was) figure.append(mark(pos, 28, "var(--neutral)"));
+  if (moved) for (const pos of marks) if (!changed || pos <= changed.pos) figure.append(mark(pos, 8, "var(--judge)"));
   if (changed) {
     const from = x(changed.pos + 1);
     figure.append(

@@ -100,8 +100,8 @@ const FAULTS = [
   // thresholds.js
   ["thresholds.js", 'node.state === "discarded"', "false", replays],
   ["thresholds.js", "!result.changed && now !== before", "now !== before", replays],
-  ["thresholds.js", "now !== before && matters(", "(now || before) && matters(", replays],
-  ["thresholds.js", "&& matters(threshold, first, greedy, node.state)", "", replays],
+  ["thresholds.js", "!result.changed && now !== before", "!result.changed && (now || before)", replays],
+  ["thresholds.js", "!matters(threshold, first, greedy, node.state)", "false", replays],
   ["thresholds.js", "if (now) result.marks", "if (!now) result.marks", replays],
   ["thresholds.js", "round.start + node.depth - 1", "round.start + node.depth", replays],
   ["thresholds.js", "if (told != null) knobs[name]", "if (told == null) knobs[name]", settings],

@@ -28,7 +28,7 @@ const moved = (run, value, upto) => replay(run, { ...knobsOf(run), judge_thresho
 
 test("as run nothing changes; a lower threshold marks fewer, a higher one changes the first that it lets pass", () => {
   const run = judged([0.6, 0.9, 0.7]);
-  assert.deepEqual(moved(run, 0.5), { marks: [], was: [], known: 3, changed: null });
+  assert.deepEqual(moved(run, 0.5), { marks: [], was: [], settled: new Set(), known: 3, changed: null });
   const { marks, changed } = moved(run, 0.8);
   assert.deepEqual(marks, [1, 5]);
   assert.deepEqual(changed, { pos: 1, round: 0, node: 1 });
@@ -37,7 +37,7 @@ test("as run nothing changes; a lower threshold marks fewer, a higher one change
 
 test("only what is shown is replayed, and what was not recorded is not known", () => {
   const run = judged([0.6, 0.9, 0.7]);
-  assert.deepEqual(moved(run, 0.8, 0), { marks: [], was: [], known: 0, changed: null });
+  assert.deepEqual(moved(run, 0.8, 0), { marks: [], was: [], settled: new Set(), known: 0, changed: null });
   assert.deepEqual(moved(run, 0.95, 2).marks, [1, 3]);
   assert.equal(moved(judged([undefined, 0.9]), 0.8).known, 1);
 });
@@ -65,6 +65,27 @@ test("what follows is said: nothing recorded, nothing moved, no change, the firs
   assert.match(say(0.5, false), /^The condition holds at 0 of 2 tested tokens\. Move a threshold/);
   assert.match(say(0.55), /0 as run\. No decision changes: the text would be the same to its end\.$/);
   assert.match(say(0.7), /holds at 1 of 2 .* first decision to change is .* at position 1; beyond it/);
+});
+
+test("a veto of a token that is rejected anyway is told from one that decides, when greedy", () => {
+  const [kept, wrong] = round({ drafted: 2, accepted: 1 }).nodes;
+  const unsure = { h_draft: 3, h_target: 3, overlap: 1 };
+  const vetoed = { ...round({ drafted: 1, accepted: 0 }), nodes: [{ ...kept, ...unsure, state: "vetoed" }] };
+  const rejected = { ...round({ drafted: 2, accepted: 1 }), nodes: [kept, { ...wrong, ...unsure }] };
+  const knobs = { tau_entropy: 2, tau_entropy_draft: -1, tau_overlap: 0.8, overlap_n: 5, overlap_cmp: "ge" };
+  const given = { ...knobs, ablation: "none", penalize: "proposed", entropy_temperature: 1 };
+  const run = judged([], { knobs: given, threshold: thresholds.entropy_veto, rounds: [vetoed, rejected] });
+  const found = replay(run, { ...given, tau_entropy: 4 });
+  const asRun = replay(run, given);
+  assert.equal(asRun.marks.length, 2);
+  assert.deepEqual([...asRun.settled], [asRun.marks[1]]);
+  assert.match(
+    sentence(run, asRun, false),
+    /holds at 2 of 2 tested tokens\. 1 of them the exact rule rejects anyway\./,
+  );
+  assert.equal(found.marks.length, 0);
+  assert.equal(found.changed?.pos, asRun.marks[0]);
+  assert.doesNotMatch(sentence(run, found, true), /anyway/);
 });
 
 test("where the longest of several branches wins, an untested branch leaves the answer open", () => {

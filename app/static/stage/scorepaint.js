@@ -92,10 +92,12 @@ export function paintNones(ctx, place, lane, ink) {
     if (!trackOf(id).has(lane.run)) ctx.fillText(trackOf(id).none, 8, y + height / 2 + 4);
 }
 
-/** Where a moved threshold would act, and beyond its first changed decision the text that nobody has run.
+/** Where a moved threshold's condition holds, hollow where the exact rule decides all the same; and beyond its first
+ * changed decision the text that nobody has run.
  * @param {Pen} ctx @param {Place} place @param {WhatIf} whatif @param {number} count @param {Look} look */
-function paintWhatIf(ctx, place, { marks, changed }, count, { px, scroll, width, ink }) {
-  ctx.fillStyle = ink("--judge");
+function paintWhatIf(ctx, place, { marks, settled, changed }, count, { px, scroll, width, ink }) {
+  ctx.fillStyle = ctx.strokeStyle = ink("--judge");
+  ctx.lineWidth = 1;
   for (const pos of marks) {
     const x = (pos + 0.5) * px - scroll;
     if (x < -5 || x > width + 5) continue;
@@ -104,7 +106,8 @@ function paintWhatIf(ctx, place, { marks, changed }, count, { px, scroll, width,
     ctx.lineTo(x + 4, place.top + 1);
     ctx.lineTo(x, place.top + 7);
     ctx.closePath();
-    ctx.fill();
+    if (settled.has(pos)) ctx.stroke();
+    else ctx.fill();
   }
   if (changed === null) return;
   const from = (changed + 1) * px - scroll;

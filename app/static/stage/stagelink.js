@@ -97,6 +97,6 @@ function whatIfIn([run, moved]) {
   if (!keyed(run) || typeof moved !== "object" || moved === null) return null;
   const knobs = Object.entries(moved).filter(([name, value]) => KNOB.test(name) && Number.isFinite(value));
   if (!knobs.length) return null;
-  const none = { knobs: {}, upto: NOT_YET, marks: new Set(), changed: null };
+  const none = { knobs: {}, upto: NOT_YET, marks: new Set(), settled: new Set(), changed: null };
   return { run: String(run), moved: Object.fromEntries(knobs.slice(0, MOST_KNOBS)), ...none };
 }

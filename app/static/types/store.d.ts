@@ -147,6 +147,8 @@ export interface WhatIf {
   readonly upto: number;
   /** positions where the condition holds */
   readonly marks: ReadonlySet<number>;
+  /** positions that the exact rule decides whatever the condition says */
+  readonly settled: ReadonlySet<number>;
   /** position of the first decision that changes */
   readonly changed: number | null;
 }
