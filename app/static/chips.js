@@ -1,7 +1,7 @@
 // @ts-check
 // Token chips and ghosts: one span each, its sign from the token's origin or the candidate's state. No layout here.
 
-import { h, inText, marks, visible } from "./dom.js";
+import { count, h, inText, marks, visible } from "./dom.js";
 import { cellWords, isFresh, stepOf } from "./run/canvas.js";
 import { mainLine } from "./run/phases.js";
 import { textOf } from "./run.js";
@@ -121,7 +121,7 @@ export function ghostChips(run, round, whitespace) {
   const ghosts = places.map((i) => ghost(run, round, i, whitespace));
   const more = round.nodes.length - accepted.size - ghosts.length;
   if (more > 0) {
-    const title = `${more} more draft tokens in this round's tree`;
+    const title = `${count(more, "more draft token")} in this round`;
     ghosts.push(h("span.g.more", { "data-r": round.index, text: ` +${more}`, title }));
   }
   return ghosts;
@@ -137,7 +137,9 @@ export function halfChips(run, round, inside, whitespace) {
   return [
     h("span.phase", { text: `round ${round.index}: ${words}` }),
     ...line.map((i) => ghost(run, round, i, whitespace)),
-    ...(more > 0 ? [h("span.g.more", { text: ` +${more}`, title: `${more} more draft tokens in this tree` })] : []),
+    ...(more > 0
+      ? [h("span.g.more", { text: ` +${more}`, title: `${count(more, "more draft token")} in this tree` })]
+      : []),
   ];
 }
 

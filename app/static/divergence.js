@@ -62,7 +62,7 @@ export function mount(element, store, lab) {
   for (const topic of /** @type {const} */ (["runs", "time", "status"])) store.on(topic, later);
   store.on("data", () => store.seldom("divergence", draw));
   store.on("runs", () => {
-    state.pair = null;
+    if (state.pair?.some((key) => !store.runs.has(key))) state.pair = null;
   });
   new ResizeObserver(([entry]) => {
     const room = Math.floor(entry.contentRect.width);
@@ -83,15 +83,19 @@ function differ(store, a, b) {
   return at < Math.min(shown(a), shown(b)) ? at : null;
 }
 
-/** The first pair that differs, else the first two with a text.
+/** Whether two runs go on from the same tokens. @param {Run} a @param {Run} b */
+const alike = (a, b) => JSON.stringify(a.head?.prompt_ids) === JSON.stringify(b.head?.prompt_ids);
+
+/** The first pair of one prompt that differs, else the first of one prompt with a text, else the first two.
  * @param {Store} store @param {Run[]} runs at least two @returns {[string, string]} */
-function defaultPair(store, runs) {
-  for (let i = 0; i < runs.length; i += 1) {
-    for (let j = i + 1; j < runs.length; j += 1)
-      if (differ(store, runs[i], runs[j]) !== null) return [runs[i].key, runs[j].key];
-  }
-  const [one, other] = [...runs.filter(({ tokens }) => tokens.length), ...runs.filter(({ tokens }) => !tokens.length)];
-  return [one.key, other.key];
+export function defaultPair(store, runs) {
+  const written = [...runs.filter(({ tokens }) => tokens.length), ...runs.filter(({ tokens }) => !tokens.length)];
+  const pairs = (/** @type {Run[]} */ list) => list.flatMap((a, i) => list.slice(i + 1).map((b) => [a, b]));
+  const found =
+    pairs(runs).find(([a, b]) => alike(a, b) && differ(store, a, b) !== null) ??
+    pairs(written).find(([a, b]) => alike(a, b)) ??
+    written;
+  return [found[0].key, found[1].key];
 }
 
 /** @param {Store} store @param {State} state @param {Parts} parts */
@@ -115,7 +119,7 @@ function show(store, state, parts) {
   if (failed) return parts.body.replaceChildren(h("p.v-empty", { text: `${nameOf(store, failed)} did not run.` }));
   if (!a?.head || !b?.head) return parts.body.replaceChildren(h("p.v-empty", { text: "Waiting for both lanes." }));
   if (a === b) return parts.body.replaceChildren(h("p.v-empty", { text: "Choose two different lanes." }));
-  if (JSON.stringify(a.head.prompt_ids) !== JSON.stringify(b.head.prompt_ids))
+  if (!alike(a, b))
     return parts.body.replaceChildren(
       h("p.v-empty", { text: "These two lanes answer different prompts, so their texts are not compared." }),
     );

@@ -15,6 +15,8 @@ import { forcedOf } from "./run.js";
  * @param {Token | null} [token] */
 const placeOf = (round, node, token) => (token ? token.pos : node ? round.start + node.depth - 1 : round.start);
 
+const KEPT = "accepted"; // state of a draft token, whose sign is "draft"
+
 /** @typedef {{takes: (spec: any) => boolean, make: (spec: any) => Filter}} Kind specs come from links too: `any` until
  *   the kind takes one */
 /** @param {readonly unknown[]} values */
@@ -37,7 +39,7 @@ kinds.set("sign", {
   takes: ({ sign }) => typeof sign === "string",
   make: ({ sign }) => ({
     label: sign,
-    test: (_run, _round, node, token) => token?.origin === sign || node?.state === sign,
+    test: (_run, _round, node, token) => token?.origin === sign || node?.state === (sign === "draft" ? KEPT : sign),
   }),
 });
 

@@ -4,7 +4,7 @@
 import { rejectedNode } from "./columns.js";
 import { flagsAt } from "./flags.js";
 import { followSource } from "./passage.js";
-import { forcedOf } from "./run.js";
+import { across, forcedOf } from "./run.js";
 import { typesInto } from "./typing.js";
 
 /**
@@ -109,10 +109,11 @@ function token(store, by) {
 /** @param {Store} store @param {number} by */
 function lane(store, by) {
   const at = here(store);
-  const i = store.lanes.indexOf(at.run) + by;
-  const run = store.runs.get(store.lanes[i]);
-  if (run?.tokens.length)
-    select(store, { run: run.key, pos: Math.max(0, Math.min(run.tokens.length - 1, at.pos ?? 0)) });
+  const from = store.runs.get(at.run);
+  const run = store.runs.get(store.lanes[store.lanes.indexOf(at.run) + by]);
+  if (!run?.tokens.length) return;
+  const pos = from ? across(from, run, at.pos ?? 0) : 0;
+  select(store, { run: run.key, pos: Math.max(0, Math.min(run.tokens.length - 1, pos)) });
 }
 
 /** @param {Store} store @param {number} by */
@@ -166,8 +167,8 @@ function divergence(store) {
   const reference = store.lanes.find((key) => store.runs.get(key)?.card.guarantee === "reference") ?? store.lanes[0];
   const length = (/** @type {string} */ key) => store.runs.get(key)?.tokens.length ?? 0;
   const others = store.lanes.filter((key) => key !== reference);
-  const at = others.indexOf(store.cursor?.run ?? "");
-  for (const key of [...others.slice(at), ...others.slice(0, Math.max(0, at))]) {
+  const first = Math.max(0, others.indexOf(store.cursor?.run ?? ""));
+  for (const key of [...others.slice(first), ...others.slice(0, first)]) {
     const run = store.runs.get(key);
     const forced = run ? forcedOf(run) : 0;
     const at = store.divergence(reference, key);

@@ -38,7 +38,10 @@ export function mount(element, store, lab) {
     element.style.setProperty("--lanes", String(lanes.size));
     element.classList.toggle("many", lanes.size > 4);
     if (!lanes.size) element.append(h("p.empty", {}, emptyWords(lab)));
-    for (const lane of lanes.values()) lane.grow();
+    for (const lane of lanes.values()) {
+      lane.grow();
+      lane.text.half();
+    }
     lanes.get(held)?.text.element.focus({ preventScroll: true });
     cut();
     mark();

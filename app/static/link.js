@@ -180,8 +180,9 @@ export function createLink(store, session, notify = () => {}) {
 
   /** The stage as an address says, and as usual where it says nothing. @param {LinkView} view */
   function anew(view) {
-    const plain = /** @type {const} */ ({ ghosts: false, whitespace: false, distribution: "sampled", order: "target" });
-    choose({ ...plain, ...usualStage(store.lanes), ...view.options });
+    const plain = /** @type {const} */ ({ ghosts: false, whitespace: false, flags: true });
+    const lists = /** @type {const} */ ({ distribution: "sampled", order: "target" });
+    choose({ ...plain, ...lists, ...usualStage(store.lanes), ...view.options });
     for (const name of [...store.filters.keys()]) store.setFilter(name, null);
     filter(view);
     store.setHover(null);
@@ -202,13 +203,14 @@ function pairs(store, session) {
   out.push(...(status.recorded ? [["trace", status.recorded]] : ranOrSet(store, session)));
   if (cursor) out.push(["at", [cursor.run, cursor.round, cursor.pos, cursor.node].map((part) => part ?? "").join("~")]);
   if (time.at !== Infinity || time.mode !== "calls")
-    out.push(["view", `${time.mode}~${time.at === Infinity ? "" : Math.round(time.at)}`]);
+    out.push(["view", [time.mode, placeIn(time), ...(time.inside ? [time.inside] : [])].join("~")]);
   for (const [name, filter] of filters) {
     const spec = specOf(filter);
     if (spec) out.push(["f", JSON.stringify({ ...spec, name })]);
   }
   const shown = /** @type {const} */ (["ghosts", "whitespace"]).filter((name) => options[name]);
   if (shown.length) out.push(["show", shown.join("~")]);
+  if (!options.flags) out.push(["flags", "0"]);
   if (options.distribution !== "sampled") out.push(["distribution", options.distribution]);
   if (options.order !== "target") out.push(["order", options.order]);
   out.push(...stagePairs(store), ...embedPairs(new URLSearchParams(location.search)));
@@ -221,6 +223,11 @@ function ranOrSet(store, session) {
   return config ? writeConfig(config) : [];
 }
 
+/** A time at which the same rounds are shown: a call that is being played has not ended, and of the clock what a
+ * thousandth cuts off could be a round's end. @param {Store["time"]} time */
+const placeIn = ({ mode, at }) =>
+  at === Infinity ? "" : mode === "calls" ? Math.floor(at) : Math.ceil(1000 * at) / 1000;
+
 /** A number, or null. @param {string | undefined} text */
 const whole = (text) => (text === "" || text === undefined || Number.isNaN(Number(text)) ? null : Number(text));
 
@@ -232,10 +239,12 @@ function readView(query) {
   const at = query.get("at")?.split("~") ?? [];
   const [round, pos, node] = at.slice(-3).map(whole); // the key of a lane that goes on from another has a ~ of its own
   if (at.length >= 4) view.cursor = { run: at.slice(0, -3).join("~"), round, pos, node };
-  const [mode, place] = query.get("view")?.split("~") ?? [];
-  if (mode === "calls" || mode === "clock") view.time = { mode, at: whole(place) ?? Infinity };
+  const [mode, place, event] = query.get("view")?.split("~") ?? [];
+  const inside = mode === "calls" && (event === "drafted" || event === "verified") ? event : null;
+  if (mode === "calls" || mode === "clock") view.time = { mode, at: whole(place) ?? Infinity, inside };
   for (const name of query.get("show")?.split("~") ?? [])
     if (name === "ghosts" || name === "whitespace") view.options[name] = true;
+  if (query.get("flags") === "0") view.options.flags = false;
   const [distribution, order] = [query.get("distribution"), query.get("order")];
   if (distribution === "raw" || distribution === "sampled") view.options.distribution = distribution;
   if (order === "target" || order === "draft") view.options.order = order;
@@ -254,8 +263,10 @@ function readView(query) {
 function whenThere(store, cursor) {
   const there = () => store.runs.get(cursor.run ?? "")?.rounds[cursor.round ?? 0] !== undefined;
   if (there()) return store.setCursor(cursor);
+  let runs = store.runs.size ? store.runs : null; // null: those that come next
   const off = store.on("data", () => {
-    if (store.cursor) return off();
+    runs ??= store.runs;
+    if (store.cursor || store.runs !== runs) return off();
     if (!there()) return;
     off();
     store.setCursor(cursor);

@@ -1,7 +1,7 @@
 // @ts-check
 // The mined data as a table: one row a mismatch, sorted by any column; a row opens its fork.
 
-import { h, visible } from "./dom.js";
+import { count, h, visible } from "./dom.js";
 import { importance } from "./draw.js";
 import { download } from "./figure.js";
 import { pieceOfLabel } from "./mined.js";
@@ -59,7 +59,9 @@ export function drawTable(spot, ctx) {
       h(
         "span.quiet",
         {},
-        items.length > MOST ? `The first ${MOST} of ${items.length} rows; the file holds all.` : `${items.length} rows`,
+        items.length > MOST
+          ? `The first ${MOST} of ${items.length} rows; the file holds all.`
+          : count(items.length, "row"),
       ),
       h("button", { onclick: () => download(new Blob([all()], { type: "text/csv" }), "mismatches.csv") }, "CSV"),
     ),

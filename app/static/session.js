@@ -98,7 +98,8 @@ export function createSession({ store, api, bus, ui }) {
     },
     configure(partial, by = "") {
       if (!session.config) return;
-      session.config = { ...session.config, ...partial };
+      const problem = "prompt" in partial ? { task: undefined, answer: undefined } : {}; // goes with its prompt
+      session.config = { ...session.config, ...problem, ...partial };
       emit("config", { by });
     },
     choosePreset(name, by = "") {

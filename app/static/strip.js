@@ -67,18 +67,19 @@ export function mount(element, store) {
       ),
     );
     filters.replaceChildren(
-      ...[...store.filters].map(([name, filter]) =>
-        h(
+      ...[...store.filters].map(([name, filter]) => {
+        const words = filter.spec?.kind === "sign" ? signName(filter.label) : filter.label;
+        return h(
           "span.chip",
           {},
-          filter.label,
+          words,
           h(
             "button.plain",
-            { "aria-label": `Remove filter ${filter.label}`, onclick: () => store.setFilter(name, null) },
+            { "aria-label": `Remove filter ${words}`, onclick: () => store.setFilter(name, null) },
             icon("close"),
           ),
-        ),
-      ),
+        );
+      }),
     );
     const flags = [...store.runs.values()].some((run) => flagged(run));
     key.replaceChildren(...(flags && store.options.flags ? [flagLegend(store.runs.values())] : []));

@@ -94,7 +94,7 @@ export function mount(element, store, lab) {
   function stepBy(n) {
     const { mode, at } = store.time;
     const live = at === Infinity;
-    if (mode === "calls") return seek(n > 0 && live ? 1 : Math.round(now()) + n);
+    if (mode === "calls") return seek(n > 0 && live ? 1 : Math.floor(now()) + n);
     const ends = [...new Set(lanes().flatMap((run) => run.sums.clock))].sort((a, b) => a - b);
     const here = n > 0 && live ? 0 : now();
     seek(
@@ -294,7 +294,12 @@ export function mount(element, store, lab) {
   store.on("data", () => store.seldom("timeline", draw, 120));
   for (const topic of /** @type {const} */ (["runs", "time", "cursor", "hover", "theme", "status"]))
     store.on(topic, later);
-  store.on("runs", () => store.status.step && store.setTime({ at: 1 }));
+  let runs = store.runs;
+  store.on("runs", () => {
+    if (store.runs === runs) return; // a lane came or went
+    runs = store.runs;
+    if (store.status.step) store.setTime({ mode: "calls", at: 1 });
+  });
   new ResizeObserver(([entry]) => {
     width = Math.floor(entry.contentRect.width);
     later();

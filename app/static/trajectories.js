@@ -4,7 +4,7 @@
 
 import { count, h, said } from "./dom.js";
 import { waitingWords } from "./run/waiting.js";
-import { fresh, take } from "./trajectorydata.js";
+import { fresh, take, trajectories } from "./trajectorydata.js";
 import { drawPool } from "./trajectorypool.js";
 import { drawGrowth, drawRows, drawVotes } from "./trajectoryrows.js";
 import { visitor } from "./visitor.js";
@@ -188,7 +188,7 @@ function start(catalogue, recorded, prompt) {
 function progress(shown) {
   if (!shown) return "Waiting for the models, or for a run of another page.";
   const ended = shown.methods.reduce((sum, method) => sum + method.rows.filter((row) => row.reason).length, 0);
-  return `${ended} of ${shown.n * shown.methods.length} trajectories.`;
+  return `${ended} of ${trajectories(shown.n * shown.methods.length)}.`;
 }
 
 /** What is asked for. @param {Lab} lab @param {Catalogue} catalogue @param {Recorded} recorded @param {Form} form
@@ -359,7 +359,7 @@ function drawForm(lab, catalogue, recorded, form, act) {
 function drawAbout(spot, shown) {
   if (!shown) return void spot.replaceChildren(h("p.quiet", {}, "Nothing is recorded: press Draw."));
   const limits = `at most ${count(shown.max_new_tokens, "token")}, seed ${shown.seed}`;
-  const facts = `${shown.n} trajectories a method, temperature ${shown.temperature}, ${limits}`;
+  const facts = `${trajectories(shown.n)} a method, temperature ${shown.temperature}, ${limits}`;
   const how = shown.command
     ? h("p.quiet", {}, `Recorded (${facts}; target ${shown.target?.id}) by `, h("code", {}, shown.command))
     : h("p.quiet", {}, `${shown.live ? "Being drawn now" : "Drawn on this page"}: ${facts}; models ${shown.models}.`);

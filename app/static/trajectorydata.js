@@ -1,6 +1,9 @@
 // @ts-check
 // The trajectories on show: a recorded example, or a live job that is still growing. No DOM here.
 
+/** So many of them, in words. @param {number} n */
+export const trajectories = (n) => (n === 1 ? "1 trajectory" : `${n} trajectories`);
+
 /**
  * @typedef {import("./types/trajectory.js").Shown} Shown
  * @typedef {import("./types/trajectory.js").Message} Message

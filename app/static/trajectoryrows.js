@@ -5,7 +5,7 @@ import { count, h, inText, visible } from "./dom.js";
 import { hideTip, perCall, percent, showTip } from "./draw.js";
 import { plot } from "./plot.js";
 import { times } from "./source.js";
-import { reusedShare } from "./trajectorydata.js";
+import { reusedShare, trajectories } from "./trajectorydata.js";
 
 /**
  * @typedef {import("./types/trajectory.js").Shown} Shown
@@ -62,7 +62,7 @@ export function drawGrowth(spot, shown) {
       "p.quiet",
       {},
       "Tokens emitted / target calls of each trajectory, the correction or bonus counted; one problem, " +
-        `${shown.n} trajectories a method. One problem proves nothing: see the pooled chart below.`,
+        `${trajectories(shown.n)} a method. One problem proves nothing: see the pooled chart below.`,
     ),
     h(
       "details",

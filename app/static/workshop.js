@@ -208,8 +208,13 @@ export function drawWorkshop(body, store, lab, wanted) {
     );
   }
 
+  /** What had the focus keeps it, so that keys go on. */
   function draw() {
     if (!root.isConnected) return leave();
+    refocused(root, fill);
+  }
+
+  function fill() {
     const names = [...new Set([...(mined.list ?? []).map((set) => set.name), ...mined.sets.keys()])];
     parts.source.replaceChildren(
       ...[...names, ...((mined.list?.length ?? 0) > 1 ? [ALL] : [])].map((name) =>

@@ -66,3 +66,36 @@ def test_another_token_makes_a_lane_that_goes_on_from_it(visit, server):
     lane.get_by_role("button", name="Take this lane away").click()
     expect(page.locator(".lane")).to_have_count(5)
     expect(page).not_to_have_url(re.compile("go="))
+
+
+def test_a_draft_that_is_not_decided_stays_when_the_text_is_drawn_anew(visit):
+    page = visit()
+    half = page.locator(".lane[data-lane=chain] .half")
+    page.evaluate("draftscope.store.setCursor({run: 'chain', round: 0})")
+    page.keyboard.press(">")
+    expect(half).to_contain_text("round 0: drafted")
+    page.keyboard.press("w")
+    page.wait_for_function("draftscope.store.options.whitespace")
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    expect(half).to_contain_text("round 0: drafted")
+    page.keyboard.press("3")
+    page.keyboard.press(">")
+    page.keyboard.press("1")
+    expect(half).to_contain_text("round 0: verified")
+
+
+def test_a_lane_that_comes_after_a_stepped_run_leaves_the_time_alone(visit):
+    page = visit()
+    page.evaluate("draftscope.store.status = { ...draftscope.store.status, step: true }")
+    page.evaluate("draftscope.store.emit('runs')")
+    assert page.evaluate("draftscope.store.time.at === Infinity")
+
+
+def test_a_step_after_a_pause_shows_the_next_call(visit):
+    page = visit()
+    page.evaluate("draftscope.store.setTime({mode: 'calls', at: 1.7})")
+    page.keyboard.press(".")
+    assert page.evaluate("draftscope.store.time.at") == 2
+    page.evaluate("draftscope.store.setTime({mode: 'calls', at: 2.7})")
+    page.keyboard.press(",")
+    assert page.evaluate("draftscope.store.time.at") == 1

@@ -506,6 +506,15 @@ def test_a_moved_temperature_counts_what_the_lists_decide_and_is_in_the_link(vis
     page.wait_for_function("!location.search.includes('whatif')")
 
 
+def test_the_key_for_the_first_difference_begins_with_the_first_lane_that_parts(visit_cases: Any) -> None:
+    page = visit_cases("?trace=first_look")
+    lanes = page.evaluate("draftscope.store.lanes")
+    page.evaluate("draftscope.store.clear()")
+    for lane in (lanes[2], lanes[3], lanes[2]):
+        page.keyboard.press("d")
+        assert page.evaluate("draftscope.store.cursor.run") == lane
+
+
 def test_a_moved_threshold_can_be_run(visit_cases: Any) -> None:
     page = visit_cases("?trace=easd_helps")
     slider, run = page.locator("#v-whatif-tau_entropy"), page.get_by_role("button", name="Run with this")

@@ -102,6 +102,17 @@ def test_reviewing_by_keyboard_is_kept_and_resumed(visit):
     expect(page.locator(".mismatch")).to_have_count(1)
 
 
+def test_keys_go_on_after_a_click(visit):
+    page = workshop(visit())
+    page.locator(".mismatch").nth(1).click()
+    page.keyboard.press("a")
+    expect(page.locator(".mismatch .verdictmark").nth(1)).to_have_text("✓")
+    page.get_by_role("button", name="Disagree").click()
+    expect(page.locator(".mismatch .verdictmark").nth(1)).to_have_text("≠")
+    page.keyboard.press("j")
+    expect(page.locator(".mismatch").nth(2)).to_have_attribute("aria-selected", "true")
+
+
 def test_filters_narrow_list_and_table(visit, tmp_path):
     page = workshop(visit())
     page.get_by_label("Open a mined file").set_input_files(scored_file(tmp_path / "scored.jsonl"))

@@ -118,7 +118,7 @@ test("iterations are no target calls, and nothing is said of drafts", () => {
   assert.ok(!writesAlone(stats) && writesAlone({ ...stats, iterations: 0 }));
   assert.equal(draftedNothing(run), "");
   assert.match(guaranteeOf(run).words, /no target checks it/);
-  assert.match(whyNone(run, run.rounds[1]), /Written in place/);
+  assert.match(whyNone(run, run.rounds[1], 0), /Written in place/);
 });
 
 test("before the last iteration the canvas takes the text's place", () => {

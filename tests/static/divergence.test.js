@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { explain } from "../../app/static/divergence.js";
+import { defaultPair, explain } from "../../app/static/divergence.js";
 import { createStore } from "../../app/static/store.js";
 import { round, trace } from "./runs.js";
 
@@ -54,4 +54,20 @@ test("a lossy rule that decided speaks for itself", () => {
   const lossy = page([{ ...TOLD, lanes: ["one", "two"], cause: "lossy rule" }], "lossy");
   assert.equal(found(lossy).words, `${TOLD.text} A judge let it pass.`);
   assert.equal(found(page([{ ...TOLD, lanes: ["one", "two"], cause: "near-tie" }], "lossy")).words, TOLD.text);
+});
+
+test("lanes of one prompt are compared first: those that part, else those with a text", () => {
+  const lane = (name, ids, prompt_ids) => {
+    const { events, ...rest } = trace(name, [round({ ids })]);
+    return { ...rest, events: [{ ...events[0], prompt_ids }, ...events.slice(1)] };
+  };
+  const pair = (...lanes) => {
+    const store = createStore();
+    store.load(lanes);
+    return defaultPair(store, [...store.runs.values()]);
+  };
+  const [a, b, c] = [lane("a", [10, 20], [1]), lane("b", [10, 20], [1]), lane("c", [30, 40], [1, 2])];
+  assert.deepEqual(pair(a, c, b), ["a", "b"]);
+  assert.deepEqual(pair(a, c, b, lane("d", [10, 30], [1])), ["a", "d"]);
+  assert.deepEqual(pair(a, c), ["a", "c"]);
 });

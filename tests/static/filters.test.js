@@ -36,6 +36,15 @@ test("a sign takes tokens of that origin and candidates of that state", () => {
   ]);
 });
 
+test("the sign of accepted tokens takes the draft tokens that became them", () => {
+  const { tokens, nodes } = passing({ kind: "sign", sign: "draft" });
+  assert.deepEqual(tokens, [0, 1]);
+  assert.deepEqual(nodes, [
+    [0, 0],
+    [0, 1],
+  ]);
+});
+
 test("a depth takes the candidates of that level", () => {
   assert.deepEqual(passing({ kind: "depth", depth: 2 }).nodes, [
     [0, 1],

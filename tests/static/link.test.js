@@ -79,7 +79,7 @@ test("a link restores cursor, time, filters and options", () => {
   store.setOption("order", "draft");
   const again = reopened(link.url());
   assert.deepEqual(again.store.cursor, store.cursor);
-  assert.deepEqual([again.store.time.mode, again.store.time.at], ["clock", 12]);
+  assert.deepEqual([again.store.time.mode, again.store.time.at], ["clock", 12.4]);
   assert.deepEqual([...again.store.filters.keys()], ["sign", "brush"]);
   assert.equal(again.store.filters.get("sign").label, "rejected");
   assert.deepEqual(again.store.options, store.options);
@@ -211,6 +211,35 @@ test("the cursor of a lane that goes on from another is restored", () => {
   again.store.add(lane);
   again.store.push("chain~1", lane.events);
   assert.deepEqual(again.store.cursor, { run: "chain~1", round: 1, pos: 3, node: 0 });
+});
+
+test("a cursor that was never reached does not come up in other runs", () => {
+  const { store, link } = made();
+  store.load(LANES);
+  store.setCursor({ run: "chain", round: 1, pos: 3, node: 0 });
+  globalThis.location = new URL(link.url());
+  const again = made();
+  again.store.begin(LANES.map(({ key, card }) => ({ key, card })));
+  again.link.restore(again.link.read().view);
+  again.store.push("chain", LANES.find(({ key }) => key === "chain").events.slice(0, 2)); // and stopped
+  assert.equal(again.store.cursor, null);
+  again.store.load([...LANES]);
+  assert.equal(again.store.cursor, null);
+});
+
+test("a link shows the same rounds: of a call that is being played, of one inside, and on the clock; flags stay off", () => {
+  const { store, link } = made();
+  store.load(LANES);
+  const at = (/** @type {object} */ time) => {
+    store.setTime(time);
+    const { mode, at, inside } = reopened(link.url()).store.time;
+    return [mode, at, inside];
+  };
+  assert.deepEqual(at({ mode: "calls", at: 1.7 }), ["calls", 1, null]);
+  assert.deepEqual(at({ mode: "calls", at: 1, inside: "drafted" }), ["calls", 1, "drafted"]);
+  assert.deepEqual(at({ mode: "clock", at: 123.3742 }), ["clock", 123.375, null]);
+  store.setOption("flags", false);
+  assert.equal(reopened(link.url()).store.options.flags, false);
 });
 
 test("a filter that its kind does not take is left out, and that is told", () => {

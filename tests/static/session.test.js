@@ -63,6 +63,15 @@ test("the page opens with the first preset's settings", () => {
   assert.equal(session.config.prompt, "of a link");
 });
 
+test("a problem's task and answer stay with its prompt", () => {
+  const { session } = made();
+  session.configure({ prompt: "2 + 2 =", task: "arithmetic", answer: "4" });
+  session.configure({ seed: 9 });
+  assert.equal(session.config.answer, "4");
+  session.configure({ prompt: "of a link" });
+  assert.deepEqual([session.config.task, session.config.answer], [undefined, undefined]);
+});
+
 test("settings are replaced, never edited, and what is shown stays what it was", async () => {
   const { session, store } = made({ trace: RECORDED });
   await session.openRecorded("apples");

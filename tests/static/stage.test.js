@@ -6,6 +6,8 @@ import { test } from "node:test";
 import { autoWidth, cells, keepAnchor, stepWidth, tickStep } from "../../app/static/stage/axis.js";
 import { agreement, bandOf, breadthOf, firstFrom, partsAt, referenceOf, sorted } from "../../app/static/stage/bands.js";
 import { belowTitle, layoutBands, placeAt } from "../../app/static/stage/layout.js";
+import { lineAt } from "../../app/static/stage/positiontable.js";
+import { rangeOf } from "../../app/static/stage/scoreinput.js";
 import { paintBand, paintRuler } from "../../app/static/stage/scorepaint.js";
 import { readStage, stagePairs } from "../../app/static/stage/stagelink.js";
 import { columnsIn, dirtyFrom, rowsOf } from "../../app/static/stage/tiles.js";
@@ -326,8 +328,26 @@ test("sorting puts the fewest calls, the most tokens a call, the fastest and the
   assert.equal(names[0], "AdaEDL");
 });
 
+test("a drag over the score takes positions that there are", () => {
+  assert.deepEqual(rangeOf(31, 15, 20), [15, 19]);
+  assert.deepEqual(rangeOf(3, -2, 20), [0, 3]);
+  assert.deepEqual(rangeOf(3, 5, 20), [3, 5]);
+  assert.equal(rangeOf(31, 25, 20), null);
+});
+
+test("at an earlier time a text has not ended where it goes on", () => {
+  const store = createStore();
+  store.load([trace("chain", [round({ drafted: 2, accepted: 1 }), round({ drafted: 2, accepted: 1 })])]);
+  const run = store.runs.get("chain");
+  assert.equal(lineAt(store, run, 4), "ended at 4");
+  store.setTime({ mode: "calls", at: 1 });
+  assert.equal(lineAt(store, run, 3), "not there yet");
+  assert.equal(lineAt(store, run, 4), "ended at 4");
+});
+
 test("the stage in a link comes back as it was; what nobody knows is left out", () => {
-  const whatif = { run: "a", moved: { tau: 0.5 }, knobs: {}, upto: NOT_YET, marks: new Set(), changed: null };
+  const none = new Set();
+  const whatif = { run: "a", moved: { tau: 0.5 }, knobs: {}, upto: NOT_YET, marks: none, settled: none, changed: null };
   const continued = [{ lane: "a~1", run: "a", pos: 3, token: 9 }];
   const dock = { details: "bottom" };
   const options = { stage: "score", folded: true, sort: "calls", tracks: ["entropy", "reason.gap"], ...dock };

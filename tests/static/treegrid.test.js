@@ -10,7 +10,7 @@ import { card, round, trace } from "./runs.js";
 test("who wrote where nothing was drafted", () => {
   const said = (name) => {
     const run = recordedRun(name);
-    return whyNone(run, run.rounds[0]);
+    return whyNone(run, run.rounds[0], 0);
   };
   assert.match(said("first_look-0-ar"), /^Plain decoding: the target makes each token/);
   assert.match(said("all_methods-*-draft_alone"), /^The draft model writes alone/);
@@ -24,9 +24,10 @@ test("a lane that failed ended at no position, and a drafter without a draft is 
     return run;
   };
   const { events } = trace("sd", [round({ drafted: 0 }), round({ drafted: 0 })]);
-  assert.equal(whyNone(made(events.slice(-1)), null), "Did not run. Text tells why.");
-  assert.equal(whyNone(made([events[0], events.at(-1)]), null), "It ended before its first token.");
+  assert.equal(whyNone(made(events.slice(-1)), null, 0), "Did not run. Text tells why.");
+  assert.equal(whyNone(made([events[0], events.at(-1)]), null, 0), "It ended before its first token.");
   const silent = made(events);
-  assert.match(whyNone(silent, silent.rounds[0]), /^No draft in this round: the drafter found nothing/);
-  assert.match(whyNone(silent, null), /^The text ended at position 1/);
+  assert.match(whyNone(silent, silent.rounds[0], 0), /^No draft in this round: the drafter found nothing/);
+  assert.match(whyNone(silent, null, 2), /^The text ended at position 1/);
+  assert.equal(whyNone(silent, null, 1), "Not decoded yet."); // at an earlier time
 });

@@ -220,13 +220,12 @@ function onStage(card, store) {
     .../** @type {const} */ (["runs", "status", "time"]).map((topic) => store.on(topic, () => later())),
   ];
   let placed = false;
+  requestAnimationFrame(() => {
+    placed = true;
+  });
   function later() {
     if (placed && !spot.isConnected) for (const stop of off.splice(0)) stop();
-    else
-      store.seldom("onstage", () => {
-        placed ||= spot.isConnected;
-        draw();
-      });
+    else store.seldom(`onstage:${card.name}`, draw);
   }
   draw();
   return spot;

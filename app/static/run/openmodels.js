@@ -196,7 +196,7 @@ function shown({ models, findings, methods }) {
     ),
     methods.length ? h("p", {}, `${count(can.length, "method")} can run: ${titles(can)}.`) : null,
     reasons(
-      `${count(can.filter((one) => one.here).length, "method")} run otherwise here`,
+      `Run otherwise here: ${count(can.filter((one) => one.here).length, "method")}`,
       can.map((one) => [one.title, one.here]),
     ),
     reasons(

@@ -20,8 +20,9 @@ export function entryAt(store, run, pos) {
   const parts = partsAt(store, run, referenceOf(store));
   const other = parts !== null && pos >= parts;
   if (!column || column.round >= store.visibleRounds(run)) {
+    const ended = run.end && !column;
     const why =
-      pos < 0 ? "given: this beginning was forced" : run.end ? `ended at ${run.tokens.length}` : "not there yet";
+      pos < 0 ? "given: this beginning was forced" : ended ? `ended at ${run.tokens.length}` : "not there yet";
     return { column: null, words: why, other };
   }
   const round = run.rounds[column.round];

@@ -29,6 +29,13 @@ import { placeAt } from "./layout.js";
 const choose = (run, column) =>
   column.ghost && column.index !== null ? nodeSelection(run, column.round, column.index) : columnSelection(run, column);
 
+/** The positions between two ends of a drag over `count` of them; null where both ends lie beyond the last.
+ * @param {number} from @param {number} to @param {number} count @returns {[number, number] | null} */
+export function rangeOf(from, to, count) {
+  const [low, high] = [Math.min(from, to), Math.max(from, to)];
+  return low < count && high >= 0 ? [Math.max(0, low), Math.min(count - 1, high)] : null;
+}
+
 /** The iteration whose row lies at a height of a band, as its place among several at this position; null elsewhere.
  * @param {import("./layout.js").Place} place @param {Run} run @param {number} y @param {number} pos
  * @returns {import("../types/store.js").Selection | null} */
@@ -86,8 +93,7 @@ export function listen(scroll, over, store, plot, act) {
         act.pan();
         scroll.scrollLeft = down.from + down.x - event.clientX;
       } else {
-        const pos = Math.max(0, Math.min(plot().content.count - 1, at.pos));
-        down.range = [Math.min(down.pos, pos), Math.max(down.pos, pos)];
+        down.range = rangeOf(down.pos, at.pos, plot().content.count);
         act.brush(down.range);
       }
       return;

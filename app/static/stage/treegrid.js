@@ -38,13 +38,14 @@ const NEAR = 116; // pixels that the chosen node needs at the edge of its box
 const ROW = 20;
 const ROWS = 12; // rows of a small tree before its least probable branches fold
 
-/** Why no draft covers a position of a run; an empty string when one does.
- * @param {Run} run @param {Round | null} round */
-export function whyNone(run, round) {
+/** Why no draft covers a position of a run at the time that is shown; an empty string when one does.
+ * @param {Run} run @param {Round | null} round @param {number} pos */
+export function whyNone(run, round, pos) {
   if (inPlace(run)) return "Written in place, all places at once: no drafts. Text and Score show its iterations.";
   if (neverRan(run)) return "Did not run. Text tells why.";
   if (!round && run.end && !run.tokens.length) return "It ended before its first token.";
-  if (!round) return run.end ? `The text ended at position ${run.tokens.length - 1}.` : "Not decoded yet.";
+  if (!round && run.end && pos >= run.tokens.length) return `The text ended at position ${run.tokens.length - 1}.`;
+  if (!round) return "Not decoded yet.";
   if (round.nodes?.length) return "";
   if (round.drafted)
     return `${count(round.drafted, "draft token")} made; this trace was recorded lightly, without drafts.`;
@@ -220,7 +221,7 @@ export function mount(element, store, lab) {
     const seen = store.visibleRounds(run);
     const half = index === seen ? store.halfRound(run) : null;
     const round = half ?? (index < seen ? (run.rounds[index] ?? null) : null);
-    const why = whyNone(run, round);
+    const why = whyNone(run, round, pos);
     const parts = partsAt(store, run, referenceOf(store));
     const other = parts !== null && pos >= parts ? `; another text since ${parts}` : "";
     card.name.textContent = nameOf(store, run);

@@ -196,7 +196,7 @@ export interface LinkView {
   readonly options: Partial<Options>;
   /** null for one that cannot be read */
   readonly filters: readonly (FilterSpec | null)[];
-  readonly time: Pick<Time, "mode" | "at"> | null;
+  readonly time: Pick<Time, "mode" | "at" | "inside"> | null;
   readonly cursor: Place | null;
 }
 /** `link.js`: the address bar. */
