@@ -11,6 +11,7 @@ from engine.cli.specs import split
 from engine.costs import Costs
 from engine.drafters import DRAFTERS
 from engine.errors import ConfigError
+from engine.kinds import SHARE
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.parts import writes_as
@@ -29,7 +30,7 @@ def add_parser(subparsers: Any) -> None:
     add_prompts(parser, required=False)
     add_sampling(parser)
     parser.add_argument(
-        "--share", type=float, default=0.05, help="share of largest entropies that are averaged (default: 0.05, paper)"
+        "--share", type=SHARE, default=0.05, help="share of largest entropies that are averaged (default: 0.05, paper)"
     )
     parser.add_argument(
         "--teacher-forced",

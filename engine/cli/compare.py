@@ -30,7 +30,7 @@ from engine.runs.running import able
 from engine.runs.sweep import Kept, Sweep
 from engine.runs.trajectories import STRIDE
 from engine.tasks.marking import marking
-from engine.trace.store import Trace
+from engine.trace.store import Trace, sound
 
 COLUMNS = ("tokens", "rounds", "verify_tokens", "tau", "accept_rate_tested", "tokens_per_s", "cost_ratio", "speedup")
 BY_CATEGORY = ("prompts", "tokens", "tau", "accept_rate_tested", "tokens_per_s", "speedup")
@@ -92,6 +92,7 @@ def handle(args: argparse.Namespace) -> int:
     """Run prompt by prompt, all methods in turn on each, so that a drift of the machine meets all alike.
 
     A prompt that one method cannot run, or on which it fails, is told and left out for all: the others stay comparable.
+    The same command, started again on its folder, tries those anew that failed, as a server that is gone comes back.
     What no prompt could be run with, a setting or a method, is refused before a folder is begun with it.
     """
     specs = [] if args.methods == ALL else [parse_method(text) for text in split(args.methods)]
@@ -101,7 +102,7 @@ def handle(args: argparse.Namespace) -> int:
     if args.shard.count > 1 and not args.out:
         raise ConfigError("Several processes need --out FOLDER, which is where their results meet.")
     decoding(args)
-    found, lab = prompts(args), load_lab(args)
+    found, lab = prompts(args, turns=True), load_lab(args)
     for name, given in specs:
         able(lab, lab.fitted(get_card(name)), given)
     specs = specs or _all(lab, args.task or "", found[0])
@@ -111,7 +112,7 @@ def handle(args: argparse.Namespace) -> int:
         sweep = Sweep(args.out, settings, args.shard, partial(_flaw, args.repeats, specs, found))
     idle = [Idle(spec) for spec in specs]
     told = _Told(args, len(found))
-    done = sweep.done()
+    done = sweep.done() - {unit["unit"] for unit in sweep.found() if unit.get("failed")}
     mine = [unit for unit in range(len(found)) if sweep.shard.takes(unit) and unit not in done]
     for unit in track(mine, "prompts", quiet=args.json):
         sweep.keep(unit, _unit(args, lab, specs, found[unit], unit, idle))
@@ -133,7 +134,7 @@ def _all(lab: Lab, task: str, prompt: Prompt) -> list[Spec]:
     found, fault = list[Spec](), LabError("No method can run on these models.")
     for card in lab.methods():
         try:
-            lab.run(card.name, prompt.text, max_new_tokens=1, extras={"task": task})
+            lab.run(card.name, prompt.text, max_new_tokens=1, record="light", extras={"task": task})
         except LabError as error:
             fault = error
             tell(f"{card.name} is left out: {error}")
@@ -199,7 +200,7 @@ def _unit(
     except LabError as error:
         left_out = f"prompt {unit + 1} ({prompt.key or prompt.text[:40]!r}): {error}"
         print(f"left out: {left_out}", file=sys.stderr)
-        return {"left_out": left_out}
+        return {"left_out": left_out, "failed": isinstance(error, EngineFault)}
     entries = list[dict[str, Any]]()
     for number, name, trace in kept if args.out else ():
         file = f"{number}-{file_name(name)}.jsonl.gz"
@@ -250,9 +251,7 @@ def _answers(
         said.append(text)
         asked = text if turn == 0 else lab.target.tokenizer.conversation(said, options["chat"])
         extras = options["extras"] | ({"conversation": prompt.conversation, "turn": turn} if prompt.more else {})
-        trace = lab.run(name, asked, **options | {"extras": extras}, **given)
-        if trace.end is None or trace.end.reason == "error":
-            raise EngineFault(f"{label(spec)} failed: {trace.end.message if trace.end else 'it did not end'}")
+        trace = sound(lab.run(name, asked, **options | {"extras": extras}, **given), label(spec))
         if mark and prompt.problem:
             if trace.text not in judged:
                 judged[trace.text] = mark.right(prompt.problem, trace.text)
@@ -293,6 +292,8 @@ class _Told:
             write_index(self._out / INDEX, (row for unit in sweep.found() for row in unit.get("index", ())))
         if not found.rows:
             raise ConfigError(f"No prompt could be run by all methods; the first: {found.left_out}")
+        if found.out:
+            tell(f"{found.out} of {self._prompts} prompts are left out; the first: {found.left_out}")
         return table(found.rows)
 
     def _write(self, found: "_Rows") -> None:
@@ -301,12 +302,14 @@ class _Told:
 
 
 class _Rows:
-    """What a table needs of the units that are done: how many they are, the rows of each method, the first left out."""
+    """What a table needs of the units that are done: how many they are, the rows of each method, how many are left out
+    and why the first is."""
 
     def __init__(self, found: Iterable[Mapping[str, Any]]) -> None:
-        self.units, self.rows, self.left_out = 0, dict[str, list[Row]](), ""
+        self.units, self.out, self.rows, self.left_out = 0, 0, dict[str, list[Row]](), ""
         for unit in found:
             self.units += 1
+            self.out += "left_out" in unit
             self.left_out = self.left_out or unit.get("left_out", "")
             for name, own in unit.get("runs", {}).items():
                 self.rows.setdefault(name, []).extend(map(Row.from_json, own))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from engine.analysis.idle import said
 from engine.cli.specs import Spec
 from engine.config import label
+from engine.judge.served import is_served
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.trace.store import Trace
@@ -58,13 +59,15 @@ class Idle:
         """What to say; empty where it could fire.
 
         Light traces hold no decisions: then the first prompt is run once more, in full, unless a token was accepted by
-        the threshold somewhere.
+        the threshold somewhere, or the target stays on a server, which gives no more than light ones hold.
         """
         method, given = self._spec
         if not self._may or self._first is None:
             return ""
         if self._note:
             return f"{label(self._spec)}, on every prompt; on the first: {self._note}"
+        if is_served(lab.target):
+            return ""
         head = self._first.head
         again = lab.run(
             method,

@@ -10,6 +10,7 @@ from engine.cli.notes import idle, own_defaults, tell
 from engine.cli.options import add_models, add_sampling, decoding, load_lab
 from engine.cli.specs import checked
 from engine.cli.spoken import Spoken
+from engine.errors import ConfigError
 from engine.files.written import in_a_folder
 from engine.trace.events import Round, RunEnded
 from engine.trace.store import Trace
@@ -30,13 +31,25 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(handler=handle)
 
 
+def _piped() -> str:
+    """All of standard input.
+
+    Raises:
+        ConfigError: it is not UTF-8.
+    """
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"Standard input must be UTF-8; its byte {error.start} is not.") from None
+
+
 def handle(args: argparse.Namespace) -> int:
     """Stream the run; text appears as it is written."""
     method, given = checked(args.method, args.set)
     if args.save:
         in_a_folder(args.save)  # before minutes are spent on the run
     lab = load_lab(args)
-    prompt = sys.stdin.read() if args.prompt == "-" else args.prompt
+    prompt = _piped() if args.prompt == "-" else args.prompt
     tell(*own_defaults(lab, method, given))
     trace, spoken = Trace(), Spoken()
     options: dict[str, Any] = {**decoding(args), **given, "record": args.record}

@@ -65,6 +65,7 @@ COUNTS = [
     ("tree", "grow", "--out=a", "--first=1.5"),
     ("tree", "optimise", "--out=a", "--keep=-1"),
     ("automaton", "--out=a", "--tokens=0"),
+    *(("calibrate", "--prompt=abc", f"--share={share}") for share in ("0", "5", "nan")),
 ]
 
 
@@ -168,11 +169,16 @@ def test_run_reads_standard_input(
 ) -> None:
     import io
 
-    monkeypatch.setattr("sys.stdin", io.StringIO("abc"))
-    assert main(["run", "ar", "-", *pair, *SHORT, "--json"]) == 0
-    piped = json.loads(capsys.readouterr().out)
+    def given(data: bytes) -> list[str]:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        return ["run", "ar", "-", *pair, *SHORT, "--json"]
+
     assert main(["run", "ar", "abc", *pair, *SHORT, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["token_ids"] == piped["token_ids"]
+    told = json.loads(capsys.readouterr().out)
+    for data in (b"abc", b"\xef\xbb\xbfabc"):  # the latter with a mark of its order of bytes
+        assert main(given(data)) == 0
+        assert json.loads(capsys.readouterr().out)["token_ids"] == told["token_ids"]
+    assert "must be UTF-8; its byte 2 is not" in refused(capsys, *given(b"ab\xe9"))
 
 
 def test_compare_pools_prompts_and_pooled_reads_its_traces(
@@ -227,6 +233,28 @@ def test_compare_leaves_a_prompt_out_that_not_all_methods_can_run(
     prompts.write_text(json.dumps({"prompt": "abc" * 3000}))
     assert main(given) == 2
     assert "No prompt could be run by all methods" in capsys.readouterr().err
+
+
+def test_a_prompt_that_failed_is_tried_again(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a server was gone, or the memory of a device. One that cannot be run is not."""
+    prompts, plain, asked = tmp_path / "prompts.jsonl", Lab.run, list[str]()
+    prompts.write_text("".join(json.dumps({"prompt": text}) + "\n" for text in ("abc", "cab", "abc" * 3000)))
+    given = ["compare", "--methods", "ar,sd", "--prompts", str(prompts), *pair, *SHORT, "--json"]
+
+    def run(lab: Lab, method: str, prompt: str, **options: Any) -> Trace:
+        asked.append(prompt)
+        trace = plain(lab, method, prompt, **options)
+        return Trace([*trace.events][:-1]) if broken and (method, prompt) == ("sd", "cab") else trace
+
+    monkeypatch.setattr(Lab, "run", run)
+    for broken, kept, again in ((True, 1, {"abc", "cab", "abc" * 3000}), (False, 2, {"cab"}), (False, 2, set[str]())):
+        asked.clear()
+        assert main([*given, "--out", str(tmp_path / "out")]) == 0
+        said = capsys.readouterr()
+        assert {row["prompts"] for row in json.loads(said.out).values()} == {kept} and set(asked) == again
+        assert f"{3 - kept} of 3 prompts are left out; the first: prompt {kept + 1}" in said.err
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,13 @@ def test_the_command_line_reaches_a_server(
             labels.append([_labels(prompt) for prompt in read_mined(tmp_path / name)[1]])
     assert labels[0] == labels[1] and any(found for _, _, found in labels[0])
     assert {(one["key"], one["model"]) for one in seen} == {("Bearer k", "m")}
+    with serving(here.target) as (url, _):
+        served = ["--target-endpoint", url, "--target-model", "m", "--target-key-env", "SERVED_KEY"]
+        every = ["compare", "--methods", "all", *compare[3:]]
+        capsys.readouterr()
+        assert main([*every, *models, *served]) == 0
+        said = capsys.readouterr()
+        assert {"ar", "sd", "pld"} <= json.loads(said.out).keys() and "record" not in said.err
     counts = ("tokens", "rounds", "accepted", "drafted", "same_output_as_ar")
     told = [{name: [row[count] for count in counts] for name, row in table.items()} for table in tables]
     assert told[0] == told[1] and told[0]["sd"][2] > 0
