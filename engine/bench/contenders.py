@@ -13,7 +13,7 @@ from engine.lab import Lab
 from engine.model.devices import DTYPES
 from engine.runs.running import prepare
 from engine.trace.outcome import calls
-from engine.trace.store import Trace
+from engine.trace.store import Trace, sound
 
 LARGE = 2048  # megabytes
 
@@ -24,7 +24,8 @@ def ours(lab: Lab, method: str | Card, new_tokens: int, record: Any = "light", *
     def run(prompt: Sequence[int]) -> Lap:
         began = perf_counter()
         trace = lab.run(method, prompt, max_new_tokens=new_tokens, record=record, **knobs)
-        return _lap(trace, perf_counter() - began)
+        took = perf_counter() - began
+        return _lap(sound(trace, method if isinstance(method, str) else method.name), took)
 
     return run
 

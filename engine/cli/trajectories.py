@@ -35,6 +35,7 @@ from engine.methods import get_card
 from engine.tasks import FAMILIES
 from engine.tasks.marking import OWN, Marking, marking
 from engine.tasks.problem import Problem
+from engine.trace.store import Trace, sound
 from engine.trees.template import named_template, tree_names
 from engine.tune.rows import Rows, read_rows
 from engine.tune.series import Plan, contenders, run_series
@@ -129,12 +130,12 @@ def draw(args: argparse.Namespace) -> int:
     mark = marking(args.task) if args.task else None
     report: list[dict[str, Any]] = []
     for i, prompt in enumerate(track(found, "prompts", quiet=args.json)):
-        traces = []
+        traces = list[Trace]()
         options: dict[str, Any] = decoding(args) | {"seed": args.seed + i} | given
         for trace in lab.trajectories(method, prompt.text, args.n, record=args.record, **options):
-            traces.append(trace)
             if args.save:
-                trace.save(args.save / f"{i:04d}-{len(traces) - 1:02d}.jsonl.gz")
+                trace.save(args.save / f"{i:04d}-{len(traces):02d}.jsonl.gz")
+            traces.append(sound(trace, method))
         entry: dict[str, Any] = {
             "prompt": prompt.text,
             "texts": [t.text for t in traces],

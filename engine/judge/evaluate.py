@@ -17,7 +17,7 @@ from engine.analysis.words import estimate
 from engine.judge.memo import MemoModel
 from engine.tasks.problem import Problem
 from engine.tasks.references import bleu_of
-from engine.trace.store import Trace
+from engine.trace.store import Trace, sound
 
 TOP_K = (2, 3, 4, 8, 16, 64)
 GROUPS = {
@@ -139,11 +139,14 @@ def evaluate(
     """All settings on one problem, in their order. The first setting must be the exact method.
 
     With `memories` passes are shared, and times, which would mean nothing, are 0. `counts` are those of a translation.
+
+    Raises:
+        EngineFault: a run failed.
     """
     known: dict[str, int] = {}
     first, line = None, []
     for s in found:
-        trace = lab.run(s.method, problem.prompt, record="light", **decoding, **s.knobs)
+        trace = sound(lab.run(s.method, problem.prompt, record="light", **decoding, **s.knobs), s.name)
         numbers, text = trace.metrics(), trace.text
         first = text if first is None else first
         if text not in known:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from engine.errors import TraceError, shown
+from engine.errors import EngineFault, TraceError, shown
 from engine.files import marks
 from engine.files.written import writable, write
 from engine.trace import outcome
@@ -17,7 +17,7 @@ from engine.trace.codec import check_round, event_from_json, event_json
 from engine.trace.events import Event, Round, RunEnded, RunStarted, Token
 from engine.trace.metrics import metrics
 
-__all__ = ["MAX_BYTES", "MAX_NODES", "MAX_TOKENS", "Trace", "event_from_json", "event_json", "unpack"]
+__all__ = ["MAX_BYTES", "MAX_NODES", "MAX_TOKENS", "Trace", "event_from_json", "event_json", "sound", "unpack"]
 
 MAX_BYTES = 20_000_000  # after decompression
 MAX_NODES = 50_000
@@ -232,6 +232,17 @@ class Trace:
         if trace._head is None:
             raise TraceError("The file holds no trace: its first line is missing.")
         return trace
+
+
+def sound(trace: Trace, name: str) -> Trace:
+    """The trace, of a run that is to be counted; `name` is the method's, for the error.
+
+    Raises:
+        EngineFault: the run failed, or did not end, so that its text and its numbers are of a part.
+    """
+    if trace.end is None or trace.end.reason == "error":
+        raise EngineFault(f"{name} failed: {trace.end.message if trace.end else 'it did not end'}")
+    return trace
 
 
 def unpack(data: bytes, max_bytes: int) -> bytes:

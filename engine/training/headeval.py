@@ -8,12 +8,11 @@ from statistics import fmean
 from typing import Any
 
 from engine.config import Card
-from engine.errors import EngineFault
 from engine.lab import Lab
 from engine.model import load_model
 from engine.tasks import FAMILIES, SOURCED, load_problems
 from engine.trace.metrics import pooled
-from engine.trace.store import Trace
+from engine.trace.store import Trace, sound
 from engine.training.evaluate import EVAL_SEED
 
 BLOCKS = (10, 25)  # lengths of blocks that CM-ASD's tables list; a block is one longer than its draft tokens
@@ -64,12 +63,8 @@ def runs_of(lab: Lab, method: str | Card, prompts: list[str], **options: Any) ->
     Raises:
         EngineFault: one failed.
     """
-    traces = [lab.run(method, prompt, **options) for prompt in prompts]
-    for trace in traces:
-        if trace.end is None or trace.end.reason == "error":
-            name = method if isinstance(method, str) else method.name
-            raise EngineFault(f"A run of {name} failed: {'' if trace.end is None else trace.end.message}")
-    return traces
+    name = method if isinstance(method, str) else method.name
+    return [sound(lab.run(method, prompt, **options), name) for prompt in prompts]
 
 
 def _blocks(lab: Lab, prompts: list[str], limit: int) -> dict[str, float]:

@@ -5,12 +5,12 @@ from typing import Any
 
 from engine.config import Card, label
 from engine.drafters import DRAFTERS
-from engine.errors import ConfigError, EngineFault, LabError
+from engine.errors import ConfigError, LabError
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.parts import one_pass
 from engine.served.configs import CANDIDATES
-from engine.trace.store import Trace
+from engine.trace.store import Trace, sound
 from engine.trace.sums import Sums
 
 PROBE = 16  # draft tokens of a probe: longer than chains are worth, so that what is cut from it is known
@@ -120,11 +120,7 @@ def runs(
 
 
 def _turn(lab: Lab, specs: Sequence[Spec], prompt: str, options: dict[str, Any]) -> list[Trace]:
-    traces = [lab.run(name, prompt, record="light", **options, **knobs) for name, knobs in specs]
-    for (name, _), trace in zip(specs, traces, strict=True):
-        if trace.end is None or trace.end.reason == "error":
-            raise EngineFault(f"{name} failed: {trace.end.message if trace.end else 'it did not end'}")
-    return traces
+    return [sound(lab.run(name, prompt, record="light", **options, **knobs), name) for name, knobs in specs]
 
 
 def checked(

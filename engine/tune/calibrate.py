@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.errors import ConfigError
 from engine.lab import Lab
+from engine.trace.store import sound
 
 
 def tau_entropy(entropies: Sequence[float], share: float = 0.05) -> float:
@@ -29,7 +30,7 @@ def entropies(lab: Lab, prompt: str, solution: str | None = None, **decoding: An
         ConfigError: teacher-forced without a solution.
     """
     if solution is None:
-        trace = lab.run("ar", prompt, **decoding)
+        trace = sound(lab.run("ar", prompt, **decoding), "ar")
         return [token.h_target for token in trace.tokens if token.h_target is not None]
     if not solution:
         raise ConfigError("Teacher-forced calibration needs prompts with reference solutions.")

@@ -10,6 +10,7 @@ from engine.errors import ConfigError
 from engine.forecast import Forecast, forecast
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.trace.store import sound
 
 
 def measured(lab: Lab, method: str, prompts: Iterable[str], **decoding: Any) -> Forecast:
@@ -21,7 +22,7 @@ def measured(lab: Lab, method: str, prompts: Iterable[str], **decoding: Any) -> 
     card = can_forecast(get_card(method))
     found: list[tuple[float, bool, int]] = []
     for prompt in prompts:
-        trace = lab.run(card, prompt, record="full", gamma=MOST_CHAIN, **decoding)
+        trace = sound(lab.run(card, prompt, record="full", gamma=MOST_CHAIN, **decoding), card.name)
         found += ((sure, held, place - 1) for sure, held, place in placed_trials(trace.rounds))
     if not found:
         raise ConfigError(f"{card.title}'s drafter gives no probabilities, or there was nothing to draft.")

@@ -16,6 +16,7 @@ from engine.runs.running import prepare
 from engine.tasks import load_problems
 from engine.tasks.marking import marking
 from engine.tasks.problem import Problem
+from engine.trace.store import sound
 from engine.tune.rows import Rows, row_of
 
 
@@ -114,7 +115,7 @@ def run_series(lab: Lab, plan: Plan, rows: Rows, minutes: float = 0.0) -> Iterat
             if known:  # only for what the method learns
                 deque(traces, maxlen=0)
                 continue
-            rows.add([row_of(trace, contender.label, problem, mark) for trace in traces])
+            rows.add([row_of(sound(trace, contender.label), contender.label, problem, mark) for trace in traces])
             yield contender.label, problem.key
 
 

@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 from sacrebleu import corpus_bleu
 
+from engine.errors import EngineFault
 from engine.judge.evaluate import Setting, collect, evaluate, report, settings, table
 from engine.judge.memo import remembering
 from engine.lab import Lab
 from engine.tasks.problem import Problem
 from engine.tasks.references import bleu_counts
+from engine.trace.events import RunEnded
 from engine.trace.store import Trace
 from tests.engine.analysis.made import bush, sd
 from tests.engine.judge.chance import give_judge
@@ -89,6 +91,18 @@ def test_a_line_has_what_each_run_did_and_all_of_its_time() -> None:
     line = evaluate(Fixed(), found, Problem("toy", "k", "words", "", ""), score, [])
     assert line[0] == [0, 7, 5, 3, 1, 45_000] and line[1] == line[2] == [1, 3, 2, 1, 0, 15_000]
     assert asked == [sd().text, bush().text]
+
+
+@pytest.mark.parametrize("end", [None, RunEnded("error", None, 1.0, "", "out of memory")])
+def test_a_run_that_failed_is_no_answer(end: RunEnded | None) -> None:
+    class Broken:
+        """Plays a run that failed, or that did not end."""
+
+        def run(self, method: str, prompt: str, **options: object) -> Trace:
+            return Trace([*[*sd().events][:-1], *([end] if end else [])])
+
+    with pytest.raises(EngineFault, match=r"sd failed: (out of memory|it did not end)"):
+        evaluate(Broken(), [Setting("sd", "exact", "sd")], Problem("toy", "k", "words", "", ""), lambda p, t: 1.0, [])
 
 
 def test_a_small_run(zoo: Zoo, tmp_path: Path) -> None:
