@@ -48,6 +48,7 @@ class Option:
     levels: int = 0  # of the deepest draft that was recorded
     probed: int | None = None  # draft length of the runs behind, where it is computed
     once: bool = False  # whether one pass writes a draft, whatever its length
+    free: bool = False  # whether no model drafts (look-ups)
 
     @cached_property
     def speedup(self) -> Interval | None:
@@ -163,8 +164,8 @@ def options(
         if names.keys() != partners.keys() or runs[0].head.guarantee == "lossy":
             continue
         pairs = [(names[name], partners[name]) for name in partners]
-        found.append(_measured(pairs))
         head = runs[0].head
+        found.append(_measured(pairs, head.drafter in free))
         if head.shape == "chain" and not found[-1].once and (most := fixed(head.knobs, "gamma")) > 1:
             lengths = range(1, most)
             found += [_computed(pairs, length, costs, head.drafter in free, again) for length in lengths]
@@ -184,13 +185,14 @@ def curve_of(rounds: Iterable[Round]) -> Curve:
     return Curve(tuple((size, median(found[size])) for size in sorted(found)))
 
 
-def _measured(pairs: Sequence[tuple[Trace, Trace]]) -> Option:
+def _measured(pairs: Sequence[tuple[Trace, Trace]], free: bool) -> Option:
     head = pairs[0][0].head
     each = by_cluster([trace for trace, _ in pairs], [(*_spent(trace), *_spent(base)) for trace, base in pairs])
     steps = [step for trace, _ in pairs for step in _steps(trace)]
     levels = max((event.levels for trace, _ in pairs for event in trace.rounds), default=0)
     once = outcome.once(event for trace, _ in pairs for event in trace.rounds)
-    return Option(head.method, head.title, head.knobs, tuple(each), _tau(steps), tuple(steps), levels, once=once)
+    found = (head.method, head.title, head.knobs, tuple(each), _tau(steps), tuple(steps))
+    return Option(*found, levels, once=once, free=free)
 
 
 def _computed(
@@ -218,7 +220,7 @@ def _computed(
         each.append((float(len(trace.tokens)), sum(ms(drafted) for drafted, _, _ in found), *_spent(base)))
     knobs = {**head.knobs, "gamma": length}
     asked = by_cluster([trace for trace, _ in pairs], each)
-    return Option(head.method, head.title, knobs, tuple(asked), _tau(steps), tuple(steps), length, probed)
+    return Option(head.method, head.title, knobs, tuple(asked), _tau(steps), tuple(steps), length, probed, free=free)
 
 
 def _steps(trace: Trace) -> list[Step]:
@@ -352,10 +354,11 @@ class Batch:
 
     def speedup(self, option: Option) -> float | None:
         """Forecast for chains: every sequence of the batch drafts as long as the longest, and all wait for one pass."""
-        if "gamma" not in option.knobs or self.step_ms is None:
+        step_ms = 0.0 if option.free else self.step_ms
+        if "gamma" not in option.knobs or step_ms is None:
             return None
         length = max((drafted for drafted, _, _ in option.steps), default=0)
-        drafting = self.step_ms * (1 if option.once else length)
+        drafting = step_ms * (1 if option.once else length)
         return option.tau * self.verify.at(1) / (drafting + self.verify.at(length + 1))
 
 

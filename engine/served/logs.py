@@ -115,10 +115,12 @@ def _counters(samples: list[Sample], name: str) -> Iterator[Report]:
         if "position" in told:
             key += f" {_position(told['position'], f'{name}, {metric}')}"
         found[PREFIXES[prefix], told.get("model_name", "")][key].append(_float(value, f"{name}, {metric}"))
+    several = len({model for _, model in found}) > 1
     for (engine, model), values in found.items():
         if any(key.startswith("spec_") for key in values):
+            called = f"{name}, {model[:120]}" if several and model else name
             told_once = {key: sum(own) / (len(own) if key in GAUGES else 1) for key, own in values.items()}
-            yield _server(engine, model, told_once, name)
+            yield _server(engine, model, told_once, called)
 
 
 def _position(text: str, where: str) -> int:

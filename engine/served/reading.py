@@ -44,7 +44,7 @@ def read_reports(data: bytes, name: str, max_bytes: int = MAX_BYTES) -> list[Rep
     Raises:
         TraceError: too large, damaged, contradicting itself, or without a word of speculation.
     """
-    said = unpack(data, max_bytes).decode("utf-8", errors="replace")
+    said = unpack(data, max_bytes).decode("utf-8-sig", errors="replace")
     found: dict[tuple[str, str], Report] = {}
     try:
         for report in _json(said, name) or logs.reports(said, name):
@@ -59,35 +59,37 @@ def read_reports(data: bytes, name: str, max_bytes: int = MAX_BYTES) -> list[Rep
 
 
 def _json(said: str, name: str) -> list[Report]:
-    """Reports in one JSON value, in lines of it, or in an event stream; answers without an id are told by number."""
+    """Reports in one JSON value, in lines of it, or in an event stream; answers without an id are told by number, and
+    the events of one stream are one answer."""
     values = list(_values(said, name))
-    single = len(values) == 1
+    single = len({number for number, _ in values}) == 1
     return [
-        report
-        for number, value in enumerate(values, 1)
-        for report in responses.reports(value, name, "" if single else str(number))
+        report for number, value in values for report in responses.reports(value, name, "" if single else str(number))
     ]
 
 
-def _values(said: str, name: str) -> Iterator[Any]:
+def _values(said: str, name: str) -> Iterator[tuple[int, Any]]:
+    """Each with the number of the answer that it is of."""
     if not said.lstrip().startswith(("{", "[", "data:", "event:")):
         return
     plain = said.encode("utf-8", "replace")
     if much := marks.too_many(plain):
         raise TraceError(f"{name} has {much}, which is the limit.")
     if not marks.at_once(plain):  # in lines, then
-        yield from _lines(said.splitlines(), name)
+        yield from _lines(said.rstrip().split("\n"), name)
         return
     try:
         whole = json.loads(said)
     except ValueError:
-        yield from _lines(said.splitlines(), name)
+        yield from _lines(said.rstrip().split("\n"), name)
     else:
-        yield from whole if isinstance(whole, list) else [whole]
+        yield from enumerate(whole if isinstance(whole, list) else [whole], 1)
 
 
-def _lines(lines: list[str], name: str) -> Iterator[Any]:
-    """JSON lines, or an event stream of them."""
+def _lines(lines: list[str], name: str) -> Iterator[tuple[int, Any]]:
+    """JSON lines, an answer each, or an event stream, which llama.cpp ends with `stop`. Only a line feed ends a line:
+    answers may hold what else ends one elsewhere."""
+    answer = 1
     for number, line in enumerate(lines, 1):
         given = line.removeprefix("data:").strip()
         if not marks.at_once(given.encode("utf-8", "replace")):
@@ -95,7 +97,10 @@ def _lines(lines: list[str], name: str) -> Iterator[Any]:
             raise TraceError(f"{name}, line {number} has {much}: write each report in a line of its own.")
         if given.startswith("{"):
             try:
-                yield json.loads(given)
+                value = json.loads(given)
             except ValueError as error:
-                if number < len(lines):  # the last may be cut
-                    raise TraceError(f"{name}, line {number} is not JSON: {str(error)[:80]}.") from None
+                if number == len(lines):  # it may be cut
+                    return
+                raise TraceError(f"{name}, line {number} is not JSON: {str(error)[:80]}.") from None
+            yield answer, value
+            answer += given == line.strip() or value.get("stop") is True

@@ -279,6 +279,8 @@ def test_a_batch_waits_for_its_longest_draft_and_pays_every_step() -> None:
     assert batch.speedup(chain) == pytest.approx(2.4 * 10 / (4 * 0.5 + 14))
     assert batch.speedup(replace(chain, once=True)) == pytest.approx(2.4 * 10 / (0.5 + 14))
     assert batch.speedup(replace(chain, knobs={})) is None and replace(batch, step_ms=None).speedup(chain) is None
+    for own in (batch, replace(batch, step_ms=None)):  # a look-up pays no step of a model, known or not
+        assert own.speedup(replace(chain, free=True)) == pytest.approx(2.4 * 10 / 14)
     slow = replace(chain, tau=1.2)
     assert batch.fastest([slow, chain]) == {
         **{"batch": 8, "hardware": "made", "label": "sd:gamma=4", "method": "sd", "gamma": 4},

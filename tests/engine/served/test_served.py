@@ -163,6 +163,35 @@ def test_an_answer_that_took_no_time_has_no_speed() -> None:
     assert row["tokens_per_s"] is None
 
 
+def timed(drafted: int, **more: object) -> str:
+    return json.dumps({"timings": {"draft_n": drafted, "draft_n_accepted": 1, "predicted_n": 2}, **more})
+
+
+def test_a_stream_without_ids_is_one_answer_to_its_stop() -> None:
+    """llama.cpp's own /completion: each event tells the counts so far."""
+    one = [timed(3), timed(6), timed(9, stop=True)]
+    said = "".join(f"data: {line}\n\n" for line in [*one, timed(4), timed(5, stop=True)])
+    assert [report.drafted for report in read_reports(said.encode(), "stream")] == [9, 5]
+    assert [report.drafted for report in read_reports("\n".join(one).encode(), "lines")] == [3, 6, 9]
+
+
+def test_only_line_feeds_end_lines_and_a_mark_may_come_first() -> None:
+    lines = timed(3, content="a|b").replace("|", "\u2028\u0085"), timed(4)
+    said = "\ufeff" + "\r\n".join(lines)
+    assert [report.drafted for report in read_reports(said.encode(), "lines")] == [3, 4]
+
+
+def test_models_of_one_file_are_told_apart() -> None:
+    name = "vllm:spec_decode_num"
+    line = '{0}_drafts_total{{model_name="{1}"}} 2\n{0}_draft_tokens_total{{model_name="{1}"}} {2}\n'
+    said = line.format(name, "a", 4) + line.format(name, "b", 6)
+    found = read_reports(said.encode(), "all.prom")
+    assert [(report.name, report.model, report.drafted) for report in found] == [
+        ("all.prom, a", "a", 4),
+        ("all.prom, b", "b", 6),
+    ]
+
+
 BAD = [
     (b'vllm:spec_decode_num_accepted_tokens_per_pos_total{position="a"} 3\n', "position 'a' must be a whole number"),
     (b'vllm:spec_decode_num_accepted_tokens_per_pos_total{position=""} 3\n', "position '' must be a whole number"),
