@@ -195,6 +195,7 @@ def _lines(
         args.source,
         args.shots,
         args.shots_from,
+        hashlib.sha256(json.dumps([[p.prompt, p.answer] for p in items]).encode()).hexdigest(),
         args.times,
         _decoding(args, judge),
     ]

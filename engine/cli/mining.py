@@ -52,6 +52,7 @@ def mine_handle(args: argparse.Namespace) -> int:
     finish = scorer(judge, {"target": lab.target, **lab.models}) if judge else None
     with hold(args.shard.own(out)):
         file = MinedFile(out, _head(args, lab) | ({"judge": about(judge)} if judge else {}), args.shard)
+        file.fits({prompt.id: prompt.ids for prompt in found})
         share = [prompt for number, prompt in enumerate(found) if args.shard.takes(number)]
         events = mine(share, searches, file, args.minutes and args.minutes * 60, finish)
         try:

@@ -104,7 +104,7 @@ def problems(
     Raises:
         ConfigError: an unknown name, a published set without a source, or a source or worked examples for others.
     """
-    if shots and name in EMBEDDED:
+    if (shots or shots_from) and name in EMBEDDED:
         raise ConfigError(f"{name} takes no worked examples; the models have learnt it without.")
     if source and name in EMBEDDED:
         raise ConfigError(f"{name} makes its own problems: leave --source out, or name a published task.")

@@ -1,7 +1,7 @@
 """The mined file: a head line, then a JSON line per finished prompt, so that an interruption loses at most one."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,20 @@ class MinedFile:
                 self._same(path, head)
             found |= {prompt.prompt: prompt for prompt in prompts}
         return found
+
+    def fits(self, asked: Mapping[str, Sequence[int]]) -> None:
+        """Nothing, where each finished prompt that is asked for has the token ids that it is asked with.
+
+        Raises:
+            ConfigError: one has others, as its source was edited, or other cases come first.
+        """
+        found = self._all() | {prompt.prompt: prompt for prompt in _found(self.path)[1]}
+        other = next((name for name, one in found.items() if name in asked and one.prompt_ids != list(asked[name])), "")
+        if other:
+            raise ConfigError(
+                f"{self.path} holds another prompt as {other}: what is mined has changed since. Choose another file, "
+                "or delete this one to begin anew."
+            )
 
     def gather(self, order: Sequence[str]) -> int:
         """How many of these prompts are missing; where none is, the whole file is written in this order.

@@ -99,7 +99,7 @@ class Judge:
             "models_read": self.kind.models,
             "threshold": self.threshold,
         }
-        (folder / META).write_text(json.dumps(line | dict(self.meta), indent=1) + "\n", encoding="utf-8")
+        write(folder / META, (json.dumps(line | dict(self.meta), indent=1) + "\n").encode())
 
 
 def _sigmoid(logit: float) -> float:

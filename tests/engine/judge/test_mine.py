@@ -82,6 +82,15 @@ def test_other_settings_do_not_mix(tmp_path: Path) -> None:
         read_mined(tmp_path / "t.jsonl")
 
 
+def test_a_prompt_that_changed_is_not_taken_for_done(tmp_path: Path) -> None:
+    file = MinedFile(tmp_path / "m.jsonl", HEAD)
+    list(mine(PROMPTS[:2], searches(), file))
+    asked = {one.id: one.ids for one in PROMPTS}
+    file.fits(asked)
+    with pytest.raises(ConfigError, match="another prompt as p1: what is mined has changed"):
+        file.fits(asked | {"p1": [*asked["p1"], 0]})
+
+
 @pytest.mark.parametrize(
     "text", ['{"precious":1}', '{"precious":1}\n{"more":2}', "a note\nthat ends here", "words", "[1]\n", "\n"]
 )
