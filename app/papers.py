@@ -21,7 +21,7 @@ from engine.config import Card, parse_method
 from engine.errors import LabError
 from engine.papers import entries
 from engine.papers.entries import Item, Paper
-from engine.papers.results import load, verdict_of
+from engine.papers.results import FOLDER, load, verdict_of
 from engine.papers.systems import LOSSES, Systems, recorded
 from engine.papers.words import evidence, form, scaled
 from engine.tasks import get_task, load_problems
@@ -44,21 +44,27 @@ def routes(service: Service) -> list[BaseRoute]:
 
 async def listed(_request: Request) -> Response:
     """All papers with their verdicts counted."""
-    return Response(await run_in_threadpool(_listed), media_type="application/json")
+    return Response(await run_in_threadpool(lambda: _listed(_state())), media_type="application/json")
 
 
 async def shown(service: Service, request: Request) -> Response:
     """One paper: entries, results and figures."""
     try:
         cards = {card.name: card for card in service.cards}
-        body = await run_in_threadpool(_shown, request.query_params.get("name", ""), tuple(cards.items()))
+        name = request.query_params.get("name", "")
+        body = await run_in_threadpool(lambda: _shown(name, tuple(cards.items()), _state()))
     except LabError as error:
         return refused(error, 404)
     return Response(body, media_type="application/json")
 
 
+def _state() -> int:
+    """When a result was last written: a table that is made anew beside the server is shown at the next visit."""
+    return max((path.stat().st_mtime_ns for path in FOLDER.parent.rglob("*.json")), default=0)
+
+
 @lru_cache(maxsize=1)
-def _listed() -> bytes:
+def _listed(_state: int) -> bytes:
     found = []
     for paper in entries.papers():
         told = [verdict_of(item, load(paper, item)) for item in paper.items]
@@ -69,7 +75,7 @@ def _listed() -> bytes:
 
 
 @lru_cache(maxsize=8)
-def _shown(name: str, cards: tuple[tuple[str, Card], ...]) -> bytes:
+def _shown(name: str, cards: tuple[tuple[str, Card], ...], _state: int) -> bytes:
     told = methods(recorded(), dict(cards)) if name == METHODS else one(entries.paper(name), dict(cards))
     return bytes(Json(told).body)
 

@@ -34,6 +34,7 @@ def handle(args: argparse.Namespace) -> int:
         nonlocal cut
         for file in files:
             for run in read_file(file):
+                pooled.learn(known, run.head.method)
                 if whole(run.end):
                     yield entry(run, file.relative_to(args.folder).as_posix(), label_of(run, known))
                 else:

@@ -6,6 +6,7 @@ Runs of several targets are pooled target by target.
 import argparse
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from engine.errors import ConfigError, unknown
 from engine.files.written import write
 from engine.kinds import TO_FILE
 from engine.methods import CARDS
+from engine.methods.compose import composed
 from engine.strata.learning import study
 
 
@@ -87,6 +89,14 @@ def left_out(count: int) -> str:
 def usual() -> dict[str, dict[str, Any]]:
     """Each method's usual knobs, in the order of the catalogue."""
     return {card.name: card.resolve({}) for card in CARDS}
+
+
+def learn(known: dict[str, dict[str, Any]], method: str) -> None:
+    """Add a composed method's usual knobs to those of the catalogue; of one that nobody knows there are none."""
+    if method not in known:
+        with suppress(ConfigError):
+            card = composed(method)
+            known |= {method: card.resolve({})} if card else {}
 
 
 def _as_text(section: dict[str, Any]) -> str:

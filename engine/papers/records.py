@@ -45,7 +45,7 @@ def numbers(trace: Trace, right: bool | None, answer: str | None, times: bool) -
     penalised = [outcome.penalised(r) for r in trace.rounds]
     row = {
         "tokens": len(trace.tokens),
-        "calls": len(trace.rounds),
+        "calls": outcome.calls(trace.rounds),
         "fed": sum(r.fed for r in trace.rounds),
         "drafted": sum(r.drafted for r in trace.rounds),
         "accepted": sum(r.accepted for r in trace.rounds),

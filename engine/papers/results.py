@@ -8,6 +8,7 @@ from typing import Any
 from engine.errors import ConfigError
 from engine.files.documents import read_object
 from engine.files.places import ROOT
+from engine.files.written import write
 from engine.papers.entries import Item, Paper
 from engine.papers.records import from_json
 from engine.papers.summary import of_file, of_records, summary, verdict
@@ -53,7 +54,7 @@ def save(paper: Paper, item: Item, found: Mapping[str, Any], folder: Path = FOLD
     """Write a result: a run a line, so that a change of one is a line of the diff."""
     path = place(paper, item, folder)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_text({"kind": "paper item", "schema": 1, "paper": paper.key, "item": item.id, **found}), "utf-8")
+    write(path, _text({"kind": "paper item", "schema": 1, "paper": paper.key, "item": item.id, **found}).encode())
     return path
 
 

@@ -34,6 +34,19 @@ def test_the_list_counts_every_item(http: TestClient) -> None:
     assert all(one["verdicts"].get("confirmed") for one in found if one["verdicts"] and one["name"] != "cm_asd")
 
 
+def test_results_that_are_made_beside_the_server_are_shown(
+    http: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(papers, "FOLDER", tmp_path / "papers")
+    (tmp_path / "papers").mkdir()
+    found = [http.get("/lab/papers").content]
+    monkeypatch.setattr(papers, "verdict_of", lambda item, result: "mixed")
+    assert http.get("/lab/papers").content == found[0], "known"
+    (tmp_path / "papers" / "easd-T1.json").write_text("{}")
+    (easd,) = (one for one in http.get("/lab/papers").json()["papers"] if one["name"] == "easd")
+    assert easd["verdicts"].keys() == {"mixed"}
+
+
 @pytest.mark.thorough
 def test_a_paper_has_its_numbers_ours_and_what_decides(http: TestClient) -> None:
     """What contradicts it is told as what confirms it; points and lines have figures, hidden tables none."""

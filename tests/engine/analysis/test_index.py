@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from engine.analysis import index
 from engine.analysis.pool import pool
 from engine.cli import main
 from engine.errors import ConfigError, TraceError
+from engine.methods.compose import composed
 from engine.trace.events import RunEnded
 from engine.trace.store import Trace
 from tests.app.synthetic import events
@@ -67,6 +69,21 @@ def test_a_file_of_several_runs_has_a_row_for_each(tmp_path: Path, capsys: pytes
     assert json.loads(capsys.readouterr().out)["runs"] == 6
     found = index.read((tmp_path / index.NAME).read_bytes())
     assert set(found["file"]) == {"several.jsonl"} and [*found["method"]] == [trace.head.method for trace in runs()]
+
+
+def test_composed_methods_are_told_apart_by_their_knobs(tmp_path: Path) -> None:
+    name = "eagle2+dynamic_tree+top_k"
+    for k in (2, 8):
+        made = sd()
+        card = composed(name)
+        assert card is not None
+        knobs = {**card.resolve({}), "accept_k": k}
+        _, *rest = made.events
+        told = replace(made.head, method=name, title="EAGLE-2 with top-K", knobs=knobs)
+        Trace([told, *rest]).save(tmp_path / f"{k}.jsonl")
+    assert main(["index", str(tmp_path), "--json"]) == 0
+    labels = set(index.read((tmp_path / index.NAME).read_bytes())["label"])
+    assert len(labels) == 2 and all(label.startswith("EAGLE-2 with top-K") for label in labels)
 
 
 def frame(n: int, seed: int = 0) -> pd.DataFrame:
