@@ -14,6 +14,7 @@ from engine.cli.progress import track
 from engine.errors import ConfigError, unknown
 from engine.files.places import PRESETS
 from engine.files.presets import Preset, get_preset, list_presets
+from engine.files.written import write
 from engine.kinds import COUNT, SIZE
 from engine.lab import Lab
 from engine.trace.store import Trace
@@ -81,9 +82,7 @@ def _adopt(args: argparse.Namespace) -> int:
         if _record(lab, found):
             status = 1
             continue
-        (PRESETS / f"{name}.toml").write_text(
-            filled((PLANNED / f"{name}.toml").read_text(encoding="utf-8"), found), encoding="utf-8"
-        )
+        write(PRESETS / f"{name}.toml", filled((PLANNED / f"{name}.toml").read_text(encoding="utf-8"), found).encode())
     print("Mine again with --cases, so that the mined sets hold the prompts of new cases.")
     return status
 

@@ -9,6 +9,8 @@ from typing import Any
 from engine.cli.options import add_models, add_shard, add_shots
 from engine.judge.kind import MODELS, TOKENS
 from engine.kinds import COUNT, MINUTES, SHARE, SIZE, TO_FILE, TO_FOLDER
+from engine.tasks.marking import EMBEDDED
+from engine.tasks.published import PUBLISHED
 
 LIMIT = "most tokens of a response (default: 128, gsm8k 2048, humaneval and mbpp 1024)"
 
@@ -30,7 +32,7 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task",
         required=True,
-        help="arithmetic, functions, sentences, translation, summaries; gsm8k, humaneval, mbpp, wmt with --source",
+        help=f"{', '.join(EMBEDDED)}; with --source {', '.join(PUBLISHED)}",
     )
     parser.add_argument(
         "--equivalence",

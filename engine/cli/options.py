@@ -206,6 +206,8 @@ def load_lab(args: argparse.Namespace) -> Lab:
     assets = knobs(args.asset, "--asset takes ROLE=DIR")
     for role in assets:
         kind_of(role)  # before they meet the arguments of Lab.load
+    if args.preset and args.target is not None:
+        raise ConfigError("Give either --preset, which names all models, or --target, not both.")
     which = {"preset": args.preset or "tiny"} if args.target is None else {"target": args.target}
     places = ("device", "target_device", "draft_device", "graphs")
     names = ("draft", "eagle", *places, "dtype", "threads", "languages")
@@ -255,15 +257,16 @@ def knobs(given: list[str], rule: str = "--set takes NAME=VALUE") -> dict[str, s
     return {name: value for name, _, value in (item.partition("=") for item in given)}
 
 
-def prompts(args: argparse.Namespace, tuning: bool = False) -> list[Prompt]:
-    """The prompts that the options name; for `tuning` an embedded family gives others than those it is tested on.
+def prompts(args: argparse.Namespace, tuning: bool = False, *, turns: bool = False) -> list[Prompt]:
+    """The prompts that the options name; for `tuning` an embedded family gives others than those it is tested on. It is
+    told where a prompt goes on with further turns, unless `turns` says that these are asked too.
 
     Raises:
         ConfigError: a missing or damaged file, no prompt field, or none found.
     """
     settle_task(args)
-    if (args.source or args.shots) and args.task not in PUBLISHED:
-        raise ConfigError(f"--source and --shots are for the tasks {', '.join(PUBLISHED)}.")
+    if (args.source or args.shots or args.shots_from) and args.task not in PUBLISHED:
+        raise ConfigError(f"--source, --shots and --shots-from are for the tasks {', '.join(PUBLISHED)}.")
     if args.prompt is not None:
         return [Prompt(args.prompt)]
     if args.task:
@@ -271,6 +274,9 @@ def prompts(args: argparse.Namespace, tuning: bool = False) -> list[Prompt]:
     found = list(_read(args.prompts, args.items))
     if not found:
         raise ConfigError(f"{args.prompts} holds no prompt.")
+    if not turns and (more := sum(bool(prompt.more) for prompt in found)):
+        first = f"{more} of {len(found)} prompts go on with further turns. Only the first is asked here"
+        print(f"{first}; `compare` asks all.", file=sys.stderr)
     return found
 
 

@@ -76,6 +76,8 @@ def load_published(family: str, source: str, n: int | None = None, shots: int = 
     if shots and not published.shots:
         can = ", ".join(name for name, one in PUBLISHED.items() if one.shots)
         raise ConfigError(f"{family} takes no worked examples; these sets do: {can}.")
+    if examples and not shots:
+        raise ConfigError(f"No worked examples of {examples} were asked for: say how many, or leave it out.")
     skip = 0 if examples else shots
     worked = [_problem(published, row, place) for place, row in read_rows(examples or source, shots)] if shots else []
     if len(worked) < shots:

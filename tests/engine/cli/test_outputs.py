@@ -148,6 +148,7 @@ def test_a_target_without_a_chat_template_is_refused_once(
 @pytest.mark.parametrize(
     ("given", "words"),
     [
+        ("--preset=tiny --target=x", "Give either --preset, which names all models, or --target, not both."),
         ("--target-model=m", "--target-model goes with --target-endpoint, which is not given."),
         ("--target-key-env=HOME", "--target-key-env goes with --target-endpoint, which is not given."),
         ("--target-endpoint=http://127.0.0.1/v1 --target-key-env=NOPE", "there is no environment variable 'NOPE'."),

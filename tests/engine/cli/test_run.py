@@ -108,6 +108,23 @@ def test_a_chat_as_a_prompt_is_what_its_user_says(tmp_path: Path) -> None:
     assert prompt_text(calls, tmp_path, 1) == "one" and _further_turns(calls) == ()
 
 
+def test_turns_that_nobody_asks_are_told(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "p.jsonl"
+    file.write_text('{"turns": ["abc", "more"]}\n{"prompt": "cab"}\n')
+    assert main(["calibrate", "--prompts", str(file), *pair, *SHORT]) == 0
+    assert "1 of 2 prompts go on with further turns. Only the first is asked here" in capsys.readouterr().err
+    assert main(["compare", "--methods", "ar", "--prompts", str(file), *pair, *SHORT]) == 0
+    assert "further turns" not in capsys.readouterr().err
+
+
+def test_where_examples_are_from_is_not_left_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "g.jsonl").write_text('{"question": "1 + 1?", "answer": "#### 2"}\n')
+    given = ["compare", "--methods", "ar", "--task"]
+    for task, says in (("gsm8k", "No worked examples of x were asked for"), ("arithmetic", "--shots-from are for")):
+        source = ["--source", str(tmp_path / "g.jsonl")] if task == "gsm8k" else []
+        assert says in refused(capsys, *given, task, *source, "--shots-from", "x")
+
+
 @pytest.mark.parametrize("turns", [["a", None], ["a", 5], [{"role": "user", "content": "a"}, {"content": [{}]}]])
 def test_a_turn_that_is_no_text_is_refused_with_its_place(turns: list[object], tmp_path: Path) -> None:
     """Else the models read how Python writes it."""
