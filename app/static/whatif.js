@@ -275,7 +275,8 @@ export function sentence(run, { marks, was, settled, changed, known }, moved) {
   const now = `The condition holds at ${marks.length} of ${known} tested tokens`;
   const anyway = thresholdOf(run)?.effect === "override" ? "accepts" : "rejects";
   const idling = marks.filter((pos) => settled.has(pos)).length;
-  const without = idling ? ` ${idling} of them the exact rule ${anyway} anyway.` : "";
+  const which = idling < marks.length ? `${idling} of these ${marks.length}` : idling === 1 ? "it" : "all of these";
+  const without = idling ? ` The exact rule ${anyway} ${which} anyway.` : "";
   if (!moved) return `${now}.${without} Move a threshold to see which decisions would change.`;
   const then = `${now}, ${was.length} as run.${without}`;
   if (!changed && blind(run))

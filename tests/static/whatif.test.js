@@ -81,7 +81,7 @@ test("a veto of a token that is rejected anyway is told from one that decides, w
   assert.deepEqual([...asRun.settled], [asRun.marks[1]]);
   assert.match(
     sentence(run, asRun, false),
-    /holds at 2 of 2 tested tokens\. 1 of them the exact rule rejects anyway\./,
+    /holds at 2 of 2 tested tokens\. The exact rule rejects 1 of these 2 anyway\./,
   );
   assert.equal(found.marks.length, 0);
   assert.equal(found.changed?.pos, asRun.marks[0]);
