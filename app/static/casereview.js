@@ -2,7 +2,7 @@
 // Case review: verdict, note and star of a token, a round or a whole run; what was reviewed; agreement of two
 // reviewers.
 
-import { nameOf as laneName } from "./columns.js";
+import { nameOf as laneName, shownPlace } from "./columns.js";
 import { count, h, visible } from "./dom.js";
 import { rich } from "./draw.js";
 import { MAX_URL } from "./link.js";
@@ -72,7 +72,7 @@ export function drawCaseReview(body, store, lab) {
 
 /** What can be reviewed now. @param {Room} room @param {() => void} draw */
 function here({ lab, store, save }, draw) {
-  const at = store.cursor ?? store.focus();
+  const at = store.cursor ?? store.focus() ?? shownPlace(store);
   const run = at && store.runs.get(at.run);
   if (!at || !run?.head) return [h("p.quiet", {}, "Select a token to review it, its round or its run.")];
   const key = keyOf(run, chosen, at);

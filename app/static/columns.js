@@ -171,6 +171,15 @@ export function resolve(store, given) {
   return { ...found, round: half, index: at < 0 ? null : at, node: half.nodes[at] ?? null, token: null };
 }
 
+/** The place that the details show while nothing is hovered. @param {Store} store @returns {Selection | null} */
+export function shownPlace(store) {
+  if (store.cursor) return store.cursor;
+  const run = lockedRun(store);
+  const found = run && resolve(store, { run: run.key });
+  if (!run || !found || found.pos === null) return null;
+  return { run: run.key, round: found.roundIndex, pos: found.pos, node: found.index };
+}
+
 /** The same as if every round were decided.
  * @param {Store} store @param {Place | null} [given] @returns {Found | null} */
 function resolved(store, given) {
@@ -192,6 +201,7 @@ function resolved(store, given) {
         token: null,
         pos: telling.pos,
       };
+    if (run.end && seen === run.rounds.length && list.length) return resolved(store, { run: run.key, pos: 0 });
     round = Math.min(seen, run.rounds.length) - 1;
     if (round >= 0) pos = run.rounds[round].tokens?.at(-1)?.pos ?? null;
   }

@@ -74,13 +74,15 @@ export function mount(element, store, lab) {
   later();
 }
 
+/** How many tokens of a lane are shown at this time. @param {Store} store @param {Run} run */
+const shown = (store, run) =>
+  store.time.at === Infinity ? run.tokens.length : (run.rounds[store.visibleRounds(run)]?.start ?? run.tokens.length);
+
 /** The first position where both lanes have a shown token and the tokens differ; null when there is none.
  * @param {Store} store @param {Run} a @param {Run} b */
 function differ(store, a, b) {
   const at = store.divergence(a.key, b.key);
-  const shown = (/** @type {Run} */ run) =>
-    store.time.at === Infinity ? run.tokens.length : (run.rounds[store.visibleRounds(run)]?.start ?? run.tokens.length);
-  return at < Math.min(shown(a), shown(b)) ? at : null;
+  return at < Math.min(shown(store, a), shown(store, b)) ? at : null;
 }
 
 /** Whether two runs go on from the same tokens. @param {Run} a @param {Run} b */
@@ -125,7 +127,7 @@ function show(store, state, parts) {
     );
   const pos = differ(store, a, b);
   if (pos === null) {
-    const shorter = Math.min(a.tokens.length, b.tokens.length);
+    const shorter = Math.min(shown(store, a), shown(store, b));
     return parts.body.replaceChildren(
       h("p.v-same", {
         text: shorter ? `No difference: ${firstSame(shorter)}.` : "No tokens yet.",

@@ -20,6 +20,7 @@ import { followSource, passageOf, passageText } from "./passage.js";
 import { pictureOf } from "./picture.js";
 import { inPlace } from "./run/canvas.js";
 import { createContinuing } from "./run/continue.js";
+import { samplingOf } from "./temperature.js";
 import { overlapN } from "./thresholds.js";
 import { STATES, word } from "./words.js";
 
@@ -215,7 +216,12 @@ function showDistributions(store, parts, it) {
   parts.distribution.setAttribute("aria-pressed", String(distribution === "raw"));
   const left = leftBy(round, index);
   const lists = sampled && distribution === "raw" ? null : left?.lists;
-  parts.which.textContent = sampled || left ? whichWords(Boolean(left), Boolean(lists), sampled, distribution) : "";
+  parts.which.textContent =
+    sampled || left
+      ? whichWords(Boolean(left), Boolean(lists), sampled, distribution)
+      : drawnOtherwise(run) && token?.top_target
+        ? RAW
+        : "";
   const draft = lists?.draft ?? (distribution === "sampled" ? node?.law_draft : null) ?? node?.top_draft ?? null;
   const target =
     lists?.target ??
@@ -275,6 +281,15 @@ const noBars = ({ run }) =>
   inPlace(run)
     ? "No draft and no target here: of each place its token and the probability of that were recorded."
     : "This trace was recorded lightly: it holds decisions, not distributions.";
+
+const RAW = "Sentence and bars speak of the raw distribution; drawn was after temperature, top-k and top-p.";
+
+/** Whether a run draws from other distributions than the raw ones.
+ * @param {import("./types/store.js").Run} run */
+function drawnOtherwise(run) {
+  const { temperature, top_k, top_p } = samplingOf(run);
+  return temperature > 0 && (temperature !== 1 || top_k > 0 || top_p < 1);
+}
 
 /** Of which distributions sentence and bars speak. @param {boolean} left rejected siblings took something from them
  * @param {boolean} shown the bars show what they left @param {boolean} sampled @param {string} distribution */

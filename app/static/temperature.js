@@ -154,7 +154,7 @@ const sum = (list) => list.reduce((all, one) => all + one, 0);
  * @param {Run} run @param {number} temperature @param {number} [upto] rounds to look at */
 export function reheated(run, temperature, upto = run.rounds.length) {
   const sampling = { ...samplingOf(run), temperature };
-  /** @type {import("./thresholds.js").Replayed & {tested: number}} */
+  /** @type {import("./thresholds.js").Replayed} */
   const result = { marks: [], was: [], settled: new Set(), known: 0, tested: 0, changed: null };
   run.rounds.slice(0, upto).forEach((round, r) => {
     round.nodes.forEach((node, i) => {

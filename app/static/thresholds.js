@@ -98,10 +98,11 @@ export function linesOf(run, row, knobs = knobsOf(run)) {
 export const numbersOf = (node) => /** @type {import("./rules.js").Numbers} */ (/** @type {unknown} */ (node));
 
 /** @typedef {{pos: number, round: number, node: number}} Change */
-/** @typedef {{marks: number[], was: number[], settled: Set<number>, known: number, changed: Change | null}} Replayed
+/** @typedef {{marks: number[], was: number[], settled: Set<number>, known: number, tested: number,
+ *   changed: Change | null}} Replayed
  * Positions where the condition holds under the moved knobs, and where it holds as run; positions that the exact rule
- * decides whatever the condition says; how many tested nodes had their numbers recorded; the first decision that
- * changes. */
+ * decides whatever the condition says; how many draft tokens were tested, and of how many the numbers
+ * were recorded that the condition compares; the first decision that changes. */
 
 /** What a run's tested nodes would have met under other knobs, up to the first decision that changes.
  * @param {Run} run @param {Knobs} knobs the moved knobs @param {number=} upto rounds to look at
@@ -110,13 +111,14 @@ export function replay(run, knobs, upto = run.rounds.length) {
   const threshold = thresholdOf(run);
   const first = knobsOf(run);
   /** @type {Replayed} */
-  const result = { marks: [], was: [], settled: new Set(), known: 0, changed: null };
+  const result = { marks: [], was: [], settled: new Set(), known: 0, tested: 0, changed: null };
   if (!threshold) return result;
   const greedy = isGreedy(run);
   for (let r = 0; r < upto; r += 1) {
     const round = run.rounds[r];
     (round.nodes ?? []).forEach((node, i) => {
       if (node.state === "discarded") return;
+      result.tested += 1;
       const numbers = numbersOf(node);
       const now = holds(threshold.condition, knobs, numbers);
       const before = holds(threshold.condition, first, numbers);

@@ -61,13 +61,14 @@ function strong(text) {
   return text.split("**").map((part, i) => (i % 2 ? h("b", { text: part }) : part));
 }
 
-/** The lane that the sentence is about: the one shown below if it drafts, else the fastest that does and changes
- * nothing, else the fastest.
+/** The lane that the sentence is about: the one under the cursor if it drafts, else the fastest that does and changes
+ * nothing, else the fastest; while lanes grow, and each may be the fastest for a moment, the first that drafts.
  * @param {Store} store @returns {Run | null} */
 function subject(store) {
   const lanes = [...store.runs.values()].filter((run) => store.visibleRounds(run) > 0);
   const drafts = lanes.filter((run) => run.head && drafted(roundsOf(store, [run])));
-  const chosen = lockedRun(store);
+  const done = store.status.phase === "done";
+  const chosen = done ? store.runs.get(store.cursor?.run ?? "") : lockedRun(store);
   if (chosen && drafts.includes(chosen)) return chosen;
   const lossless = drafts.filter(({ head }) => head?.guarantee !== "lossy");
   const speed = (/** @type {Run} */ run) => summary(roundsOf(store, [run])).perSecond ?? 0;

@@ -4,7 +4,7 @@
 
 import { nameOf, nodeSelection, selectedRun } from "./columns.js";
 import { movedConfig } from "./config.js";
-import { h, s, tell } from "./dom.js";
+import { count, h, s, tell } from "./dom.js";
 import { fmt, label, linear, pieceOf } from "./draw.js";
 import { offer } from "./figure.js";
 import { hush } from "./hush.js";
@@ -266,13 +266,14 @@ export function stepOf(range) {
 }
 
 /** What follows, in words. @param {Run} run @param {Result} result @param {boolean} moved */
-export function sentence(run, { marks, was, settled, changed, known }, moved) {
+export function sentence(run, { marks, was, settled, changed, known, tested }, moved) {
   if (!known)
     return (
       "This trace does not hold the numbers that the rule compares " +
       "(it was recorded lightly, or nothing was tested)."
     );
-  const now = `The condition holds at ${marks.length} of ${known} tested tokens`;
+  const of = known < tested ? `${count(known, "token")} that it was asked about, of ${tested} tested` : "";
+  const now = `The condition holds at ${marks.length} of ${of || `${known} tested tokens`}`;
   const anyway = thresholdOf(run)?.effect === "override" ? "accepts" : "rejects";
   const idling = marks.filter((pos) => settled.has(pos)).length;
   const which = idling < marks.length ? `${idling} of these ${marks.length}` : idling === 1 ? "it" : "all of these";

@@ -33,6 +33,7 @@ FEW = 8  # calls below which no cause is named
 INACTIVE = 0.1  # share of calls with a draft below which nothing is being speculated
 OVERHEAD = 0.25  # share of time in neither model, or in a reward model, from which it is the thing to cure
 COSTLY = 0.3  # a draft step of this share of a target call cannot pay at common acceptances
+LITTLE = 1.05  # tokens a call below which even drafts that cost nothing would gain next to nothing
 CALL = 1.5  # a target call over a draft of this many plain ones is no longer nearly free
 EVEN = 0.02  # speeds closer than this are the same
 PAIR = 2  # lanes that a ratio needs; more of them in turns share the caches and disturb each other's times
@@ -194,13 +195,20 @@ def _plain(runs: Sequence[Trace | None]) -> bool:
 def worthwhile(found: dict[str, Any], once: bool = False) -> int:
     """Leading draft positions that pay: marginal(d) tokens for one more draft step, against tokens a second now. Those
     of a draft that was written `once`, in one pass, pay together or not at all."""
-    marginal, speed = found["accept_by_depth"]["marginal"], found["tokens_per_s"]
-    if not speed or found["cost_ratio"] is None:
+    marginal, price = found["accept_by_depth"]["marginal"], _price(found)
+    if not price:
         return 0
-    step = found["cost_ratio"] * found["verify_s"] / found["rounds"]
     if once:
-        return len(marginal) if sum(marginal) > speed * step else 0
-    return next((position for position, gain in enumerate(marginal) if gain <= speed * step), len(marginal))
+        return len(marginal) if sum(marginal) > price else 0
+    return next((position for position, gain in enumerate(marginal) if gain <= price), len(marginal))
+
+
+def _price(found: dict[str, Any]) -> float:
+    """Tokens that are made in the time of a draft step, at the speed of now: what one more position has to bring. 0
+    where it is not known."""
+    if not found["tokens_per_s"] or found["cost_ratio"] is None:
+        return 0.0
+    return float(found["tokens_per_s"] * found["cost_ratio"] * found["verify_s"] / found["rounds"])
 
 
 def _cause(
@@ -222,7 +230,9 @@ def _cause(
     most = max(shares.reward, shares.other)
     if most >= OVERHEAD and most > shares.draft:
         return beside
-    if gain < 1 and (found["cost_ratio"] or 0.0) >= COSTLY:
+    if (found["tau"] or 0.0) < LITTLE:
+        return "acceptance falls"
+    if gain < 1 < gain / (1 - min(shares.draft, 0.999)) and (found["cost_ratio"] or 0.0) >= COSTLY:
         return "draft too costly"
     if gain < 1 and call >= CALL:
         return "target call too costly"
@@ -282,7 +292,7 @@ def _why(
             f"Every draft position pays for itself, up to position {len(marginal)} "
             f"(accepted in {percent(marginal[-1])} {of})."
         )
-    share = f"accepted in {percent(marginal[worth])} {of}, less than its draft step costs"
+    share = f"accepted in {percent(marginal[worth])} {of}; its draft step pays from {percent(_price(found))} on"
     if worth == 0:
         return f"Acceptance is too low from the first position on: {share}."
     return f"Acceptance falls after position {worth}: position {worth + 1} is {share}."

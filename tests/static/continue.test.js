@@ -71,6 +71,16 @@ test("the other likely tokens of a place, without the one that was written", () 
     alternativesAt(run, 2).map(({ token }) => token),
     [21, 22, 23, 24, 25],
   );
+  run.rounds[0].nodes[0].law_target = [
+    [10, 0.7],
+    [11, 0.3],
+  ];
+  const law = alternativesAt(run, 0, "sampled").map(({ token, p }) => [token, p]);
+  assert.deepEqual(law, [
+    [11, 0.3],
+    [12, 0],
+  ]);
+  assert.notEqual(alternativesAt(run, 0, "raw")[0].p, 0.3);
   assert.deepEqual(alternativesAt(run, 1), [], "nothing was recorded there");
   assert.deepEqual([alternativesAt(run, 9), alternativesAt(run, null)], [[], []]);
 });

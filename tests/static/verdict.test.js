@@ -88,6 +88,26 @@ test("it speaks of the lane under the cursor if that drafts, else of the fastest
   assert.equal(verdict(store).line, CHAIN.line);
 });
 
+test("with nothing chosen it speaks of the fastest that changes nothing, while runs grow of the first that drafts", () => {
+  const store = createStore();
+  const lanes = ["slow", "fast"].map((name, i) => trace(name, times(rounds(2), 20 - 10 * i)));
+  store.load(lanes, { compared: { verdicts: {}, divergences: [] } });
+  assert.match(verdict(store).line, /^fast/);
+  store.status = { ...store.status, phase: "running" };
+  assert.match(verdict(store).line, /^slow/);
+});
+
+test("few calls that made a wrong answer are no praise beside a right one", () => {
+  const store = stopped(["eos", "eos", "eos"]);
+  const answered = (key, right) => {
+    store.runs.get(key).end = { ...store.runs.get(key).end, checked: { right, answer: "40", reference: "38" } };
+  };
+  answered("tree", false);
+  assert.match(verdict(store).cause, /where this needed 3\. $/, "of this one's answer nothing is known");
+  answered("chain", true);
+  assert.match(verdict(store).cause, /where this needed 3, but its answer is wrong\./);
+});
+
 /** Three lanes; how each ended. @param {string[]} reasons */
 function stopped(reasons) {
   const store = createStore();

@@ -28,7 +28,7 @@ const moved = (run, value, upto) => replay(run, { ...knobsOf(run), judge_thresho
 
 test("as run nothing changes; a lower threshold marks fewer, a higher one changes the first that it lets pass", () => {
   const run = judged([0.6, 0.9, 0.7]);
-  assert.deepEqual(moved(run, 0.5), { marks: [], was: [], settled: new Set(), known: 3, changed: null });
+  assert.deepEqual(moved(run, 0.5), { marks: [], was: [], settled: new Set(), known: 3, tested: 6, changed: null });
   const { marks, changed } = moved(run, 0.8);
   assert.deepEqual(marks, [1, 5]);
   assert.deepEqual(changed, { pos: 1, round: 0, node: 1 });
@@ -37,7 +37,7 @@ test("as run nothing changes; a lower threshold marks fewer, a higher one change
 
 test("only what is shown is replayed, and what was not recorded is not known", () => {
   const run = judged([0.6, 0.9, 0.7]);
-  assert.deepEqual(moved(run, 0.8, 0), { marks: [], was: [], settled: new Set(), known: 0, changed: null });
+  assert.deepEqual(moved(run, 0.8, 0), { marks: [], was: [], settled: new Set(), known: 0, tested: 0, changed: null });
   assert.deepEqual(moved(run, 0.95, 2).marks, [1, 3]);
   assert.equal(moved(judged([undefined, 0.9]), 0.8).known, 1);
 });
@@ -62,7 +62,10 @@ test("what follows is said: nothing recorded, nothing moved, no change, the firs
   const run = judged([0.6, 0.9]);
   const say = (value, isMoved = true) => sentence(run, moved(run, value), isMoved);
   assert.match(sentence(run, moved(run, 0.5, 0), false), /^This trace does not hold the numbers/);
-  assert.match(say(0.5, false), /^The condition holds at 0 of 2 tested tokens\. Move a threshold/);
+  assert.match(
+    say(0.5, false),
+    /^The condition holds at 0 of 2 tokens that it was asked about, of 4 tested\. Move a threshold/,
+  );
   assert.match(say(0.55), /0 as run\. No decision changes: the text would be the same to its end\.$/);
   assert.match(say(0.7), /holds at 1 of 2 .* first decision to change is .* at position 1; beyond it/);
 });
@@ -81,7 +84,7 @@ test("a veto of a token that is rejected anyway is told from one that decides, w
   assert.deepEqual([...asRun.settled], [asRun.marks[1]]);
   assert.match(
     sentence(run, asRun, false),
-    /holds at 2 of 2 tested tokens\. The exact rule rejects 1 of these 2 anyway\./,
+    /holds at 2 of 2 tokens that it was asked about, of 3 tested\. The exact rule rejects 1 of these 2 anyway\./,
   );
   assert.equal(found.marks.length, 0);
   assert.equal(found.changed?.pos, asRun.marks[0]);

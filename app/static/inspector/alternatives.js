@@ -9,7 +9,8 @@ import { alternativesAt } from "../run/continue.js";
  * @param {ReturnType<typeof import("../run/continue.js").createContinuing> | undefined} continuing
  * @param {import("./subject.js").Subject} it @returns {HTMLElement[]} */
 export function alternativeButtons(store, continuing, { run, pos }) {
-  const found = continuing && pos !== null && !store.halfRound(run) ? alternativesAt(run, pos) : [];
+  const found =
+    continuing && pos !== null && !store.halfRound(run) ? alternativesAt(run, pos, store.options.distribution) : [];
   if (!continuing || pos === null || !found.length) return [];
   const against = continuing.hindrance(run);
   return [

@@ -6,6 +6,7 @@ import { count } from "../dom.js";
 import { percent } from "../draw.js";
 import { summary } from "../numbers.js";
 import { endedWhole } from "../run.js";
+import { answerOf } from "./answer.js";
 
 /** @typedef {{rounds: number, calls: number, drafted: number, iterations: number}} Counts */
 
@@ -23,8 +24,10 @@ export function callsSaid(store, run) {
   if (lanes.length < 2 || !lanes.includes(run)) return "";
   const [least, next] = lanes;
   const calls = callsOf(run);
-  if (calls > callsOf(least))
-    return `${nameOf(store, least)} needed the fewest target calls: ${callsOf(least)}, where this needed ${calls}.`;
+  if (calls > callsOf(least)) {
+    const fewest = `needed the fewest target calls: ${callsOf(least)}, where this needed ${calls}`;
+    return `${nameOf(store, least)} ${fewest}${amiss(run, least)}.`;
+  }
   const tied = lanes.filter((one) => one !== run && callsOf(one) === calls);
   if (tied.length)
     return `${count(calls, "target call")}, as few as ${tied.map((one) => nameOf(store, one)).join(", ")}.`;
@@ -34,6 +37,11 @@ export function callsSaid(store, run) {
     `(${nameOf(store, next)}: ${count(callsOf(next), "call")}, ${other.size} tokens, ${other.share}).`
   );
 }
+
+/** That few calls made a wrong answer, where this lane's is right.
+ * @param {import("../types/store.js").Run} run @param {import("../types/store.js").Run} least */
+const amiss = (run, least) =>
+  answerOf(run.end)?.right && answerOf(least.end)?.right === false ? ", but its answer is wrong" : "";
 
 /** Calls in words: of the target, or of who writes alone and never asks it: a draft model, or one that writes in place.
  * @param {Counts} numbers */

@@ -32,17 +32,19 @@ export function takeAway(store, { key }) {
   store.remove(key);
 }
 
-/** The other tokens that the target thought likely at a place, likeliest first.
- * @param {Run} run @param {number | null} pos @returns {Alternative[]} */
-export function alternativesAt(run, pos) {
+/** The other tokens that the target thought likely at a place, likeliest first; with their probabilities after
+ * temperature, top-k and top-p, if these are wanted and were recorded.
+ * @param {Run} run @param {number | null} pos @param {"sampled" | "raw"} [distribution] @returns {Alternative[]} */
+export function alternativesAt(run, pos, distribution = "raw") {
   const token = pos === null ? undefined : run.tokens[pos];
   if (!token) return [];
   const node = token.node == null ? null : run.rounds[token.round]?.nodes[token.node];
   const top = token.top_target ?? node?.top_target ?? [];
+  const law = distribution === "sampled" && node?.law_target ? new Map(node.law_target) : null;
   return top
     .filter(([id]) => id !== token.token)
     .slice(0, MOST)
-    .map(([id, p]) => ({ token: id, p }));
+    .map(([id, p]) => ({ token: id, p: law ? (law.get(id) ?? 0) : p }));
 }
 
 /** The forced beginning: its text up to the token that was chosen, and this one. @param {Run} run */

@@ -2,7 +2,7 @@
 // Trees: the drafts of all methods that cover the position under the cursor, small; one can be maximised.
 
 import { signOf } from "../chips.js";
-import { columns, nameOf, nodeSelection, rejectedNode } from "../columns.js";
+import { columns, nameOf, nodeSelection, rejectedNode, shownPlace } from "../columns.js";
 import { count, h } from "../dom.js";
 import { legend, rich, SIGNS } from "../draw.js";
 import { offer } from "../figure.js";
@@ -103,16 +103,11 @@ export function mount(element, store, lab) {
 
   const active = () => store.options.stage === "trees";
 
-  /** Where the grid looks: the cursor, else the first place where a draft was left.
+  /** Where the grid looks: the cursor, else the token that the details show.
    * @returns {Selection & {pos: number}} */
   function place() {
-    const { cursor } = store;
-    if (cursor?.pos != null) return { ...cursor, pos: cursor.pos };
-    for (const [lane, run] of store.runs) {
-      const column = columns(run).find((one) => one.ghost);
-      if (column) return { run: lane, pos: column.pos, round: column.round, node: column.index };
-    }
-    return { run: store.lanes[0], pos: 0, round: 0, node: null };
+    const at = shownPlace(store) ?? { run: store.lanes[0], round: 0, pos: 0, node: null };
+    return { ...at, pos: at.pos ?? 0 };
   }
 
   function move(/** @type {number} */ by) {

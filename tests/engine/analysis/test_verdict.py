@@ -46,14 +46,26 @@ def test_acceptance_falls() -> None:
     said = verdict(run(["ard"] * 9 + ["aar"]), ar([1] * 8))  # marginals 1, 0.1, 0; a step costs 0.06 tokens
     assert (said.cause, said.worth) == ("acceptance falls", 2)
     assert said.why == (
-        "Acceptance falls after position 2: position 3 is accepted in 0 % of the 10 rounds with a draft, "
-        "less than its draft step costs."
+        "Acceptance falls after position 2: position 3 is accepted in 0 % of the 10 rounds with a draft; "
+        "its draft step pays from 5.5 % on."
     )
     costly = verdict(run(["ard"] * 9 + ["aar"], draft=2.0), ar([1] * 8))  # now a step costs 0.25 tokens
     assert (costly.cause, costly.worth) == ("acceptance falls", 1)
     never = verdict(run(["rdd"] * 8), ar([1] * 8))
     assert never.why.startswith("Acceptance is too low from the first position on: accepted in 0 % of the 8 rounds")
     assert never.worth == 0
+
+
+def test_a_draft_that_is_hardly_ever_right_is_not_too_costly_but_wrong() -> None:
+    """Were it free, nothing would be gained."""
+    said = verdict(run(["rdd"] * 30 + ["ard"], draft=8.0), ar([1] * 8))
+    assert said.cause == "acceptance falls" and said.draft_share > 0.6
+    assert said.why == (
+        "Acceptance is too low from the first position on: accepted in 3.2 % of the 31 rounds with a draft; "
+        "its draft step pays from 24 % on."
+    )
+    dear = verdict(run(["rdd"] * 30 + ["ard"], draft=80.0, verify=1.0), ar([1] * 8))
+    assert dear.why.endswith("its draft step pays from 34 % on.")
 
 
 def test_a_draft_of_one_pass_pays_as_a_whole() -> None:
@@ -196,7 +208,7 @@ def test_without_a_baseline_the_target_call_stands_for_plain_decoding() -> None:
     """Four tokens for 11.4 ms of which the call takes 10; one token for the same gains nothing, yet no call is dear."""
     assert verdict(run(["aaa"] * 8)).cause == "pays off"
     assert verdict(run(["rdd"] * 8)).cause == "acceptance falls"
-    assert verdict(run(["rdd"] * 8, draft=3.5)).cause == "draft too costly"
+    assert verdict(run(["aar"] * 8, draft=9.0)).cause == "draft too costly"
     assert verdict(run(["aaa"] * 8), ar([1] * 8)).unsaid == ""
 
 
@@ -211,6 +223,7 @@ def test_shares_are_of_all_the_time() -> None:
 # a run of ten calls that pays: every number from which a cause is named, each case then moves some of them
 PAYS: dict[str, Any] = {
     **{"iterations": 0, "tokens": 40, "rounds": 10, "drafted": 30, "tokens_per_s": 9.0, "cost_ratio": 0.1, "depths": 3},
+    "tau": 4.0,
     **{"calls": 10, "gain": 1.5, "draft": 0.2, "reward": 0.0, "other": 0.1, "active": 1.0, "call": 1.0, "worth": 3},
 }
 
@@ -236,6 +249,10 @@ PAYS: dict[str, Any] = {
         ({"reward": 0.26, "other": 0.26}, "overhead-bound"),
         ({"gain": 0.9, "cost_ratio": 0.3}, "draft too costly"),
         ({"gain": 1.0, "cost_ratio": 0.3}, "pays off"),
+        ({"gain": 0.8, "cost_ratio": 0.3, "call": 1.5}, "target call too costly"),
+        ({"gain": 0.8, "cost_ratio": 0.3, "worth": 2}, "acceptance falls"),
+        ({"tau": 1.0499}, "acceptance falls"),
+        ({"tau": 1.05}, "pays off"),
         ({"gain": 0.9, "call": 1.5}, "target call too costly"),
         ({"gain": 1.0, "call": 9.0}, "pays off"),
         ({"gain": 0.9, "call": 9.0, "cost_ratio": 0.3}, "draft too costly"),
