@@ -63,7 +63,7 @@ def _run(trace: Trace) -> Iterator[str]:
         last = [] if trace.end.reason == "eos" else pieces[-1:]  # the text leaves an end-of-sequence token out
         plain = [piece for piece in pieces[:-1] if not SPECIAL.fullmatch(piece)]
         text, *others = ("".join(one) for one in (pieces, [*pieces[:-1], *last], [*plain, *last]))
-        whole = (text, *others)
+        whole = (text, *others, *(["".join(plain)] if last and SPECIAL.fullmatch(last[0]) else []))
         told = trace.end.text.removeprefix(" ")  # which decoders strip where a text begins
         fits = any(told == one.removeprefix(" ") for one in whole)
         if not fits and not PARTIAL.search(text + trace.end.text):  # pieces of half a character do not add up

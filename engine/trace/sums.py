@@ -199,8 +199,9 @@ class Sums:
 
 def _steps(event: Round) -> int:
     """Draft steps of a round: of a drafter that writes several levels in one pass its passes, of a model with a
-    tokenizer of its own the tokens that it wrote, else the levels."""
-    return event.extras.get("passes", event.extras.get("draft_tokens", event.levels))
+    tokenizer of its own the tokens that it wrote, else the levels that it wrote, verified or not."""
+    told = (event.extras.get(name) for name in ("passes", "draft_tokens", "made", "levels"))
+    return next((steps for steps in told if isinstance(steps, int)), event.levels)
 
 
 def ratio(part: float | None, whole: float | None) -> float | None:

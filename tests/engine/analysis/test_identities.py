@@ -54,8 +54,11 @@ def test_the_text_may_leave_the_end_token_and_half_characters_out() -> None:
     assert trace.end is not None
     trace.end.text = "".join(token.piece for token in trace.tokens[:-1])
     assert identities(trace) == []
-    trace.end.reason = "limit"
+    trace.end.reason, end = "limit", trace.tokens[-1].piece
+    assert identities(trace) == []  # a special token that a limit made the last
+    trace.tokens[-1].piece = " end"
     assert identities(trace) != []
+    trace.tokens[-1].piece = end
     trace.end.reason, trace.tokens[1].piece = "eos", "<bos>"
     assert identities(trace) != []  # it stood for another text
     trace.end.text = "".join(token.piece for token in trace.tokens[:-1] if token.piece != "<bos>")
@@ -102,9 +105,8 @@ def test_rounds_take_no_longer_than_the_run(total: float | None, sound: bool) ->
 def test_a_text_that_a_limit_ended_keeps_its_last_token() -> None:
     trace = sd()
     assert trace.end is not None
-    trace.end.reason, trace.tokens[1].piece = "limit", "<bos>"
+    trace.end.reason, trace.tokens[1].piece, trace.tokens[-1].piece = "limit", "<bos>", " end"
     pieces = [token.piece for token in trace.tokens]
-    assert pieces[-1] == "<eos>"
     trace.end.text = "".join([pieces[0], *pieces[2:]])
     assert identities(trace) == []
     for text in ("".join([pieces[0], *pieces[2:-1]]), "".join(pieces[2:]), "".join(pieces[:-1])):

@@ -142,7 +142,7 @@ def test_a_run_that_failed_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> N
     ended = SimpleNamespace(end=SimpleNamespace(reason="error", message="out of memory"), rounds=[])
     lab = SimpleNamespace(compose=lambda **_: "fill", run=lambda *_, **__: ended)
     monkeypatch.setattr(Lab, "load", lambda **_: lab)
-    with pytest.raises(EngineFault, match="A run of fill failed: out of memory"):
+    with pytest.raises(EngineFault, match="fill failed: out of memory"):
         sourcecommands.filled(argparse.Namespace(target=None, parallel=None), ["a"])
 
 
