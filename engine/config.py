@@ -63,8 +63,13 @@ class Knob:
     lossy: tuple[str, ...] = ()  # values that void a lossless promise above temperature 0
     replaces: str = ""  # a need of the card that this knob, once set, makes superfluous
     calibrated: str = ""  # the command that made the default, where it is one for the loaded models
-    published: KnobValue | None = None  # what the default is elsewhere, then; `origin` is the origin of this one
+    published: KnobValue | None = None  # what it is elsewhere, then, or where a composed card was given another
     auto: bool = False  # whether "auto" leaves it to what rounds cost here and what was accepted so far
+
+    @property
+    def usual(self) -> KnobValue:
+        """The default where nobody calibrated it or composed a card with another; `origin` is the origin of this."""
+        return self.default if self.published is None else self.published
 
     def check(self, value: object) -> KnobValue:
         """The value in the knob's own type.
@@ -167,7 +172,7 @@ class Card:
         values = {name: self.resolve(found.knobs)[name] for name in found.knobs}
         own = tuple(
             replace(knob, default=values[knob.name], calibrated=found.command, published=knob.default)
-            if knob.name in values
+            if knob.name in values and knob.published is None  # else it is calibrated already, or was given
             else knob
             for knob in self.knobs
         )
@@ -175,7 +180,11 @@ class Card:
 
     def still_needs(self, knobs: Mapping[str, KnobValue]) -> tuple[str, ...]:
         """`needs`, less what a knob that is set replaces (thresholds by hand need no learnt ones)."""
-        replaced = {knob.replaces for knob in self.knobs if knobs[knob.name] != knob.default}
+        replaced = {
+            knob.replaces
+            for knob in self.knobs
+            if knobs[knob.name] != (knob.default if knob.calibrated else knob.usual)
+        }
         return tuple(need for need in self.needs if need not in replaced)
 
     def chooses(self, knobs: Mapping[str, KnobValue]) -> bool:
@@ -192,7 +201,7 @@ class Card:
         return asdict(self) | {"threshold": self.threshold.to_json() if self.threshold else None}
 
 
-def _whole(value: object) -> int | None:
+def whole_number(value: object) -> int | None:
     """A whole number of whatever library; None of anything else."""
     try:
         return None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
@@ -209,7 +218,7 @@ def token_ids(prompt: object) -> tuple[int, ...]:
     refused = ConfigError(f"A prompt is a text or a list of token ids, not {shown(prompt)}.")
     if not isinstance(prompt, Iterable) or isinstance(prompt, str | bytes | bytearray | Mapping):
         raise refused
-    ids = [_whole(one) for one in prompt]
+    ids = [whole_number(one) for one in prompt]
     if None in ids:
         raise refused
     return tuple(one for one in ids if one is not None)
@@ -238,7 +247,7 @@ class Sampling:
             if (value := _real(getattr(self, name))) is None:
                 raise ConfigError(f"{name} must be a number, not {shown(getattr(self, name))}.")
             object.__setattr__(self, name, value)
-        if (top_k := _whole(self.top_k)) is None:
+        if (top_k := whole_number(self.top_k)) is None:
             raise ConfigError(f"top_k must be an integer, not {shown(self.top_k)}.")
         object.__setattr__(self, "top_k", top_k)
         if not (self.temperature == 0 or MIN_TEMPERATURE <= self.temperature <= MAX_TEMPERATURE):
@@ -278,7 +287,7 @@ class RunConfig:
             ("seed", -MAX_SEED, MAX_SEED),
             ("looks", 0, 10**9),
         ):
-            value = _whole(getattr(self, name))
+            value = whole_number(getattr(self, name))
             if value is None or not low <= value <= high:
                 raise ConfigError(f"{name} must be an integer{within(low, high)}, not {shown(getattr(self, name))}.")
             object.__setattr__(self, name, value)

@@ -97,7 +97,7 @@ def compose(*, drafter: str, shape: str, rule: str, **knobs: KnobValue) -> Card:
         if not isinstance(part, str):
             raise ConfigError(f"A part is named by a text, such as 'model', 'chain', 'exact', not {part!r}.")
     titles = " + ".join(map(title_of, parts(drafter, shape, rule)))
-    return make_card(
+    card = make_card(
         name=PLUS.join((drafter, shape, rule)),
         title=titles[0].upper() + titles[1:],
         paper="composed",
@@ -107,6 +107,9 @@ def compose(*, drafter: str, shape: str, rule: str, **knobs: KnobValue) -> Card:
         defaults=knobs,
         summary=f"Composed: drafter {drafter}, shape {shape}, rule {rule}.",
     )
+    plain = {knob.name: knob.default for part in parts(drafter, shape, rule) for knob in part.KNOBS}
+    given = (replace(knob, published=plain[knob.name]) if knob.name in knobs else knob for knob in card.knobs)
+    return replace(card, knobs=tuple(given))
 
 
 def composed(name: str) -> Card | None:

@@ -25,7 +25,7 @@ export interface Knob {
   readonly replaces: string;
   /** the command that made the default, where it is one for the loaded models */
   readonly calibrated: string;
-  /** what the default is elsewhere, then; `origin` is the origin of this one */
+  /** what it is elsewhere, then, or where a composed card was given another */
   readonly published: boolean | number | string | null;
   /** whether "auto" leaves it to what rounds cost here and what was accepted so far */
   readonly auto: boolean;
