@@ -44,7 +44,7 @@ class SourceSession(Session):
         """`context`: positions of the encoder and of the decoder. `capacity` and `slots` count the source too."""
         super().__init__(decoder, vocab, device, capacity, taps, slots)
         self.seam, self.context = seam, context
-        self._asked = self.capacity, self.slots
+        self._asked = self.capacity, slots
         self._source: list[int] = []
 
     def forward(self, tokens: Sequence[int], draft: Draft = EMPTY, *, checked: bool = False) -> Forward:
@@ -101,7 +101,7 @@ class SourceSession(Session):
         self._source = source
         capacity, slots = self._asked
         self.capacity = min(capacity, at + self.context[1])
-        self.slots = self.capacity if slots == capacity else slots
+        self.slots = max(self.capacity, slots)
         return at
 
 

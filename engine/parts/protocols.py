@@ -253,10 +253,11 @@ class Stepwise(Protocol):
 
 @runtime_checkable
 class Choosing(Protocol):
-    """What a shape has besides where it can leave its size to what was measured, by which later runs may differ."""
+    """What a shape has besides where it can leave its size to what was measured, and a rule where it chooses by the
+    task: by either later runs may differ."""
 
     def given(self, kit: Kit) -> None:
-        """A run of a method that lives on begins: what is known of its rounds."""
+        """A run of a method that lives on begins: what is known of its rounds, its sampling and its task."""
 
 
 @runtime_checkable

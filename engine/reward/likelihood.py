@@ -48,6 +48,7 @@ class LikelihoodReader:
 
     def __init__(self, model: LikelihoodReward) -> None:
         self.model, self.read = model, 0  # tokens that the last score read
+        self._first = -1  # where the response begins in `_tokens`
         self._session = model.target.session(ROOM)
         self._tokens: list[int] = []
         # features of the response in `_tokens`
@@ -61,6 +62,8 @@ class LikelihoodReader:
             ConfigError: the text is longer than the target reads.
         """
         tokens, first = tokens_of(self.model.target, question, response)
+        if first != self._first:  # what is known is of a response to another question
+            self._first, self._tokens, self._known = first, [], self._known[:0]
         start = max(first, common_prefix(tokens, self._tokens, len(tokens) - 1))
         if len(tokens) > self._session.capacity:
             self._session = self.model.target.session(2 * len(tokens))

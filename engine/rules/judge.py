@@ -86,22 +86,32 @@ class JudgeRule:
     )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
-        self.judge = choose(kit, str(knobs["judge"]))
-        given = float(knobs["judge_threshold"])
-        self.threshold = self.judge.threshold if given < 0 else given
-        self.holds = bind(_UNIMPORTANT, knobs)
+        self.knobs, self.holds = dict(knobs), bind(_UNIMPORTANT, knobs)
         self.bonus, self.edge = bool(knobs["bonus"]), str(knobs["edge"])
+        self.session: Session | None = None
+        self._draft_rows: Tensor | None = None
+        self._scores: list[float] | None = None  # of this round's nodes
+        self.given(kit)
+
+    def given(self, kit: Kit) -> None:
+        """Take the judge that is asked for, or the task's.
+
+        Raises:
+            ConfigError: it is not loaded, or not for rounds as they come. ModelMismatch: it is another pair's.
+        """
+        self.judge = choose(kit, str(self.knobs["judge"]))
+        given = float(self.knobs["judge_threshold"])
+        self.threshold = self.judge.threshold if given < 0 else given
         if not self.judge.kind.online:
             raise ConfigError(
                 f"The judge for {self.judge.task} reads states after the target's own token ({self.judge.kind}): "
                 "they need a second target pass a round, so such judges are for offline comparisons only."
             )
-        if not knobs["force"]:
+        if not self.knobs["force"]:
             models = {"target": kit.target.revision} | {role: model.revision for role, model in kit.models.items()}
             self.judge.check(models, kit.task or None)
         self.blocks = [block.split(":") for block in self.judge.kind.blocks]
-        self.session: Session | None = None
-        if any(model == "draft" for model, _ in self.blocks):
+        if self.session is None and any(model == "draft" for model, _ in self.blocks):
             found = kit.session("draft", slots=kit.capacity)
             if not isinstance(found, Session):
                 raise ConfigError(
@@ -109,8 +119,6 @@ class JudgeRule:
                     "draft model has a tokenizer of its own."
                 )
             self.session = found
-        self._draft_rows: Tensor | None = None
-        self._scores: list[float] | None = None  # of this round's nodes
 
     def decide(self, view: RoundView) -> Verdict:
         self._draft_rows = self._scores = None

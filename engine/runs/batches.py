@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from engine.config import Card, RunConfig
+from engine.config import Card, RunConfig, whole_number
 from engine.errors import ConfigError, EngineFault
 from engine.model import Model
 from engine.model.together import Crew, JoinedDecoder, packing_of
@@ -29,7 +29,7 @@ def run_batch(
     if not prompts:
         raise ConfigError("prompts must hold at least one prompt, and this list is empty.")
     card, options, knobs = asked(pair, method, given)
-    if not isinstance(options.seed, int):
+    if whole_number(options.seed) is None:
         raise ConfigError(f"seed is one number, from which rows count on, not {options.seed!r}.")
     if card.writer == "nat":
         raise ConfigError(f"{card.title} writes one text at a time, and passes are not joined: run prompts in turn.")

@@ -60,7 +60,9 @@ def costs_of(pair: Pair, card: Card, config: RunConfig) -> Costs:
             f"{card.name} has no length that could be left to what rounds cost: its drafts are neither chains nor "
             "dynamic trees."
         )
-    key = (card.drafter, kind, card.rule, torch.get_num_threads(), config.sampling.greedy)
+    drafter = DRAFTERS[card.drafter]
+    own = tuple((k.name, config.knobs.get(k.name)) for k in drafter.KNOBS if k.name not in always_asking(drafter))
+    key = (card.drafter, own, kind, card.rule, torch.get_num_threads(), config.sampling.greedy)
     if key not in pair.measured:
         with torch.inference_mode():
             pair.measured[key] = _measured(pair, card, kind, config)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from engine.config import Calibration, Card, KnobValue, RunConfig
+from engine.config import Calibration, Card, KnobValue, RunConfig, Writer
 from engine.costs import Costs
 from engine.drafters import DRAFTERS
 from engine.errors import AssetError, ConfigError, LabError
@@ -272,8 +272,8 @@ class Pair:
         except AssetError as error:
             return str(error)
 
-    def check_fit(self, ids: list[int]) -> None:
-        """See that the target can read these token ids.
+    def check_fit(self, ids: list[int], writer: Writer = "target") -> None:
+        """See that the target can read these token ids, and the draft model where it is the writer.
 
         Raises:
             ConfigError: too many, or ids that target and draft do not share.
@@ -281,11 +281,12 @@ class Pair:
         at = self.target.source_of(ids)
         for model in (self.target, *self.models.values()) if at else ():
             check_source(ids[:at], model.source_context, model.name)
-        if len(ids) - at >= self.target.context:
-            raise ConfigError(
-                f"The prompt has {len(ids) - at} tokens, and the target reads at most {self.target.context}: "
-                "shorten it."
-            )
+        readers = {"target": self.target} | ({"draft model": self.models["draft"]} if writer == "draft" else {})
+        for who, model in readers.items():
+            if len(ids) - at >= model.context:
+                raise ConfigError(
+                    f"The prompt has {len(ids) - at} tokens, and the {who} reads at most {model.context}: shorten it."
+                )
         if max(ids, default=0) >= (vocab := self.vocab):
             raise ConfigError(f"The prompt holds token ids beyond the {vocab} that the pair has in common.")
 

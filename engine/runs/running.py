@@ -5,7 +5,7 @@ import importlib.metadata
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -77,11 +77,8 @@ def stream(
     """RunStarted, a Round a target call, RunEnded; see `engine.lab.Lab.stream`. `given` holds `Options` and knobs by
     name."""
     card, options, config = ready(pair, method, prompt, given, reuse)
-    try:
-        with pair.lock, torch.inference_mode():
-            decoding = begin(pair, card, config, reuse)
-    except torch.OutOfMemoryError:
-        raise EngineFault(NO_MEMORY) from None
+    with memory(), pair.lock, torch.inference_mode():
+        decoding = begin(pair, card, config, reuse)
     threads = pair.threads.count if pair.threads else 0
     return events(head(pair, card, config, options), decoding, pair.lock, threads)
 
@@ -166,7 +163,7 @@ def configure(
             f"--record light); given were temperature {options.temperature:g} and record {options.record!r}."
         )
     ids = pair.target.tokenizer.encode(prompt, options.chat)
-    pair.check_fit(ids)
+    pair.check_fit(ids, card.writer)
     at = pair.target.source_of(ids)
     if card.writer == "nat" and pair.target.seam and len(ids) > at + len(pair.target.seam.opening):
         raise ConfigError(f"{card.title} writes all places of a text at once: it cannot go on from a beginning.")
@@ -203,11 +200,13 @@ def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None
     pair.use_threads()
     kit = with_costs(pair, card, config)
     method = reuse or build(card, kit, config.knobs)
-    if reuse is not None and isinstance(reuse.shape, Choosing):
-        reuse.shape.given(kit)
+    for part in (reuse.shape, reuse.rule) if reuse is not None else ():
+        if isinstance(part, Choosing):
+            part.given(kit)
     model = kit.model(card.writer) if card.writer == "draft" else pair.target
     wide = method.shape.width if isinstance(method.shape, BeamWidth) else 0
-    slots = len(config.prompt_ids) + wide * config.max_new_tokens  # beams may part at once
+    room = min(config.max_new_tokens, max(model.longest - len(config.prompt_ids), 0))
+    slots = len(config.prompt_ids) + wide * room  # beams may part at once
     session = model.session(kit.capacity, method.drafter.taps, slots)
     session.vocab = pair.vocab
     if config.looks:
@@ -225,8 +224,9 @@ def _watch(session: Session) -> None:
 def costs(pair: Pair, method: str | Card, prompt: str | Sequence[int], given: Mapping[str, Any]) -> Costs:
     """See `engine.lab.Lab.costs`."""
     card, options, knobs = asked(pair, method, given)
-    config = configure(pair, card, prompt or [0] * min(WARM, pair.target.context // 2), options, knobs)
-    with pair.lock, torch.inference_mode():
+    none = isinstance(prompt, Sequence) and not prompt
+    config = configure(pair, card, [0] * min(WARM, pair.target.context // 2) if none else prompt, options, knobs)
+    with memory(), pair.lock, torch.inference_mode():
         pair.use_threads()
         return costs_of(pair, card, config)
 
@@ -235,12 +235,35 @@ def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
     """See `engine.lab.Lab.living`."""
     card = pair.fitted(method if isinstance(method, Card) else get_card(method))
     config = RunConfig(card.name, (0,), max_new_tokens=pair.target.longest, knobs=able(pair, card, knobs))
-    known = costs(pair, card, "", {**knobs, "record": "light"}) if card.chooses(config.knobs) else None
-    with pair.lock:  # its parts begin sequences on the models
+    return living(pair, card, config)
+
+
+def living(pair: Pair, card: Card, config: RunConfig) -> Method:
+    """A method that lives through several runs of one configuration, or of what fits where it does.
+
+    Raises:
+        ConfigError: a model that is missing. EngineFault: the memory does not hold its sequences.
+    """
+    given = {**config.knobs, "record": "light", "temperature": config.sampling.temperature}
+    known = costs(pair, card, "", given) if card.chooses(config.knobs) else None
+    with memory(), pair.lock:  # its parts begin sequences on the models
         kit = pair.kit(card, config)
         if known:
             kit.costs, kit.forecast = known, pair.forecast(card, config)
         return build(card, kit, config.knobs)
+
+
+@contextmanager
+def memory() -> Iterator[None]:
+    """What is begun here fits the memory.
+
+    Raises:
+        EngineFault: it does not.
+    """
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise EngineFault(NO_MEMORY) from None
 
 
 def events(

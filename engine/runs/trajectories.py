@@ -1,14 +1,15 @@
 """Trajectories: several answers to one prompt, one after another, by one method whose tables carry over (STAND, section
 5.1)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from engine.config import TRAJECTORY_TEMPERATURE, TRAJECTORY_TOKENS, Card
+from engine.config import TRAJECTORY_TEMPERATURE, TRAJECTORY_TOKENS, Card, whole_number
 from engine.errors import ConfigError
 from engine.loop import Method
 from engine.runs.pair import Pair
-from engine.runs.running import DECODING, prepare, ready, stream
+from engine.runs.running import living, ready, stream
 from engine.trace.events import Event, Round, RunEnded, RunStarted
 from engine.trace.store import Trace
 
@@ -39,11 +40,11 @@ def follow(
     Raises:
         ConfigError: at once, as `running.stream`, and for n below 1.
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+    if (times := whole_number(n)) is None or times < 1:
         raise ConfigError(f"n must be an integer >= 1, not {n!r}.")
     options = {**DEFAULTS, **given}
-    ready(pair, method, prompt, options, keep)
-    return _follow(pair, method, prompt, n, options, keep)
+    card, _, config = ready(pair, method, prompt, options, keep)
+    return _follow(pair, method, prompt, times, options, keep, lambda: living(pair, card, replace(config, seed=0)))
 
 
 def _follow(
@@ -53,9 +54,9 @@ def _follow(
     n: int,
     given: Mapping[str, Any],
     keep: Method | None,
+    make: Callable[[], Method],
 ) -> Iterator[Event]:
-    knobs = {name: value for name, value in given.items() if name not in DECODING}
-    living = keep or prepare(pair, method, **knobs)
+    method_kept = keep or make()
     earlier: list[list[str]] = []
     for i in range(n):
         marks = {**(given.get("extras") or {}), "trajectory": i, "trajectories": n}
@@ -63,7 +64,7 @@ def _follow(
             marks["earlier"] = list(earlier)
         pieces: list[str] = []
         options = {**given, "seed": given["seed"] + STRIDE * i, "extras": marks}
-        for event in stream(pair, method, prompt, options, living):
+        for event in stream(pair, method, prompt, options, method_kept):
             if isinstance(event, Round):
                 pieces += [token.piece for token in event.tokens]
             yield event

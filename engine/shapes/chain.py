@@ -31,6 +31,7 @@ class Chain:
         self._refused: Tensor | None = None  # logits [V] of the token at which the draft ended
 
     def given(self, kit: Kit) -> None:
+        self.greedy = kit.sampling.greedy
         if self.choice:
             self.choice.given(kit.known_costs(), kit.forecast)
 
