@@ -22,6 +22,20 @@ def record(lab: Lab, preset: Preset, warm: bool = True) -> list[Trace]:
     return [_lane(lab, preset, lane, options) for lane in lanes]
 
 
+def with_times_of(new: Trace, old: Trace) -> Trace | None:
+    """The rounds of `new` with head, end and times of `old`, where both wrote the same in the same rounds; None where
+    they did not."""
+    rounds = [replace(event) for event in new.rounds]
+    told = [[(e.fed, e.drafted, [t.token for t in e.tokens]) for e in one.rounds] for one in (new, old)]
+    if told[0] != told[1] or old.end is None:
+        return None
+    for event, before in zip(rounds, old.rounds, strict=True):
+        event.draft_ms, event.verify_ms, event.other_ms = before.draft_ms, before.verify_ms, before.other_ms
+        if "early_ms" in before.extras:
+            event.extras["early_ms"] = before.extras["early_ms"]
+    return Trace([old.head, *rounds, old.end])
+
+
 def lanes_of(lab: Lab, preset: Preset) -> tuple[Lane, ...]:
     """The lanes of a case; of one with every method, those that the lab can run, in the catalogue's order."""
     if not preset.every:

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import Any
 
 from engine.cases.claims import failures
-from engine.cases.recording import find, record
+from engine.cases.recording import find, record, with_times_of
 from engine.cli.progress import track
 from engine.errors import ConfigError, unknown
 from engine.files.places import PRESETS
@@ -31,6 +31,12 @@ def add_parser(subparsers: Any) -> None:
         "--limit", type=COUNT, default=200, metavar="N", help="find, adopt: problems to try (default: 200)"
     )
     parser.add_argument("--first", type=SIZE, default=0, metavar="N", help="find, adopt: problems to skip (default: 0)")
+    parser.add_argument(
+        "--keep-times",
+        action="store_true",
+        help="record: keep times, day and versions of recordings that are made anew in the same rounds, so that what "
+        "is told of them changes and what was measured does not",
+    )
     parser.add_argument("--json", action="store_true", help="list: one JSON object a case instead of a line")
     parser.set_defaults(handler=handle)
 
@@ -50,7 +56,7 @@ def handle(args: argparse.Namespace) -> int:
             print(f"{case.name:24} {case.title}: {case.point}" + f" [searched: {case.searched}]" * bool(case.searched))
             continue
         lab = load(case.pair)
-        status |= _record(lab, case) if args.action == "record" else _find(lab, case, args)
+        status |= _record(lab, case, args.keep_times) if args.action == "record" else _find(lab, case, args)
     return status
 
 
@@ -94,8 +100,15 @@ def filled(text: str, case: Preset) -> str:
     return text
 
 
-def _record(lab: Lab, case: Preset) -> int:
-    traces = record(lab, case)
+def _record(lab: Lab, case: Preset, keep: bool = False) -> int:
+    traces = record(lab, case, warm=not keep)
+    if keep:
+        pairs = [(trace, PRESETS / path) for trace, path in zip(traces, _paths(case, traces), strict=True)]
+        timed = [with_times_of(trace, Trace.load(path)) if path.is_file() else None for trace, path in pairs]
+        if others := [path.name for (_, path), one in zip(pairs, timed, strict=True) if one is None]:
+            print(f"{case.name}: not recorded, {', '.join(others)} hold no such rounds: leave out --keep-times")
+            return 1
+        traces = [one for one in timed if one is not None]
     broken = failures(case, traces)
     if broken:
         print(f"{case.name}: not recorded, these claims do not hold: {'; '.join(broken)}")

@@ -6,13 +6,14 @@ from typing import Any, cast
 
 import pytest
 
-from engine.cases.recording import lanes_of, record
+from engine.cases.recording import lanes_of, record, with_times_of
 from engine.cli import cases
+from engine.files.places import PRESETS
 from engine.files.presets import get_preset, read_preset
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.trace.store import Trace
-from tests.engine.analysis.made import ar, head
+from tests.engine.analysis.made import ar, head, sd
 
 
 class Few:
@@ -40,8 +41,8 @@ def test_cases_of_one_pair_share_its_lab(monkeypatch: pytest.MonkeyPatch) -> Non
         return object()
 
     monkeypatch.setattr(Lab, "load", load)
-    monkeypatch.setattr(cases, "_record", lambda lab, case: on.append(lab) or 0)
-    args = argparse.Namespace(action="record", names=["first_look", "copying"], json=False)
+    monkeypatch.setattr(cases, "_record", lambda lab, case, keep: on.append(lab) or 0)
+    args = argparse.Namespace(action="record", names=["first_look", "copying"], json=False, keep_times=False)
     assert cases.handle(args) == 0
     assert loaded == ["tiny"] and len(on) == 2 and len(set(map(id, on))) == 1
 
@@ -70,3 +71,36 @@ def test_every_method_of_the_lab_is_recorded_and_what_no_longer_runs_goes(
         assert [Trace.load(tmp_path / file).head.method for file in read_preset(path).traces] == list(names)
         assert lab.knobs.get("sd") == (3 if "sd" in names else None)
     assert len(list((tmp_path / "traces").iterdir())) == 2
+
+
+def test_a_recording_that_is_made_anew_keeps_its_times_where_its_rounds_are_the_same() -> None:
+    old, new = sd(), sd()
+    assert old.end is not None and new.end is not None
+    for event in new.rounds:
+        event.draft_ms = event.verify_ms = event.other_ms = 99.0
+    new.end.total_ms, new.rounds[0].nodes[-1].state = 999.0, "discarded"
+    found = with_times_of(new, old)
+    assert found is not None and found.rounds[0].nodes[-1].state == "discarded"
+    times = ("draft_s", "verify_s", "other_s", "prefill_s", "tokens_per_s")
+    assert [found.metrics()[name] for name in times] == [sd().metrics()[name] for name in times]
+    assert found.end is old.end
+    assert found.head is old.head and new.rounds[0].draft_ms == 99.0
+    new.rounds[-1].fed += 1
+    assert with_times_of(new, old) is None
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["all_methods", "tree_code", "tree_templated", "tree_hard"])
+def test_recordings_say_of_each_draft_token_what_a_run_says_today(name: str) -> None:
+    """Of lanes whose text is the same here: sums round otherwise on other CPUs, and near ties may fall otherwise."""
+    case = get_preset(name)
+    lab = Lab.load(case.pair, device="cpu", threads=1)
+    same = 0
+    for trace, path in zip(record(lab, case, warm=False), case.traces, strict=True):
+        old = Trace.load(PRESETS / path)
+        if (again := with_times_of(trace, old)) is None:
+            continue
+        same += 1
+        for was, now in zip(old.rounds, again.rounds, strict=True):
+            assert [node.state for node in was.nodes] == [node.state for node in now.nodes], (path, was.index)
+    assert same > len(case.traces) // 2
