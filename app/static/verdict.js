@@ -26,14 +26,18 @@ const SHORT_MS = 1000; // of a run, below which one measurement says little
 
 /** @param {HTMLElement} element @param {Store} store @param {Lab} [lab] */
 export function mount(element, store, lab) {
+  const point = h("p.v-verdict-point");
   const line = h("p.v-verdict-line", { role: "status" });
   const cause = h("span.v-verdict-cause");
   const how = h("span.v-verdict-how");
   hush(store, line);
   element.classList.add("v-view", "v-verdict");
-  element.replaceChildren(line, h("p.v-verdict-small", {}, cause, how));
+  element.replaceChildren(point, line, h("p.v-verdict-small", {}, cause, how));
   const draw = () => {
     const words = verdict(store);
+    const said = pointOf(store, lab);
+    point.hidden = !said;
+    if (point.textContent !== said) point.textContent = said;
     fresh(line, words.line, () => strong(words.line));
     cause.textContent = words.cause;
     how.textContent = `${words.how}${outside(store, lab)}`;
@@ -46,6 +50,11 @@ export function mount(element, store, lab) {
   offer(element, lab, () => pictureOf(element));
   later();
 }
+
+/** What a recorded case shows, in a sentence; empty of other runs.
+ * @param {Store} store @param {Lab | undefined} lab */
+const pointOf = ({ status, lanes }, lab) =>
+  (lanes.length && lab?.session.catalogue?.presets.find(({ name }) => name === status.recorded)?.point) || "";
 
 /** Told beside the result where the text is no problem of a kind that these models were taught.
  * @param {Store} store @param {Lab | undefined} lab */
@@ -136,7 +145,12 @@ function how(store, run, baseline) {
     return `Measured here${on}, alone and from a forced beginning: its speed is compared with none.${lossy}`;
   if (store.status.recorded) {
     const turns = baseline && apart(run, baseline) ? ", one lane after the other" : "";
-    return `Recorded${day ? ` ${day}` : ""}${on || " on an unnamed device"}${turns}; prefill excluded.${lossy}`;
+    const later = [...store.runs.values()].some(({ head }) => Number(head?.extras.trajectory ?? 0) > 0);
+    const first = later
+      ? " Run draws first trajectories: what earlier ones left behind is in the recording alone."
+      : "";
+    const place = `${day ? ` ${day}` : ""}${on || " on an unnamed device"}${turns}`;
+    return `Recorded${place}; prefill excluded.${first}${lossy}`;
   }
   const brief = baseline && short(run, baseline) ? " A short run" : "";
   if (store.status.opened)

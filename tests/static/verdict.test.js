@@ -78,6 +78,8 @@ test("another device gives no quotient of speeds", () => {
 test("recorded and opened runs say so; without a run there is nothing to say", () => {
   const recorded = page({ chain: CHAIN }, {}, { recorded: "case" });
   assert.match(verdict(recorded).how, /^Recorded on cpu, float32/);
+  recorded.runs.get("chain").head.extras.trajectory = 3;
+  assert.match(verdict(recorded).how, /Run draws first trajectories/);
   assert.match(verdict(page({ chain: CHAIN }, {}, { opened: true })).how, /^Opened from a file on cpu/);
   assert.equal(verdict(createStore()).id, "empty");
 });
