@@ -81,8 +81,12 @@ export function drawSave(body, store, lab) {
       "section",
       {},
       h("h3", {}, "Tables"),
-      h("p.quiet", {}, "One row a token, a draft token or a round; all lanes; unknown values stay empty."),
-      Object.entries(tables).map(([table, { columns, rows }]) =>
+      h(
+        "p.quiet",
+        {},
+        "One row a token, a draft token or a round; all lanes, each with its name; unknown values stay empty.",
+      ),
+      Object.keys(tables).map((table) =>
         h(
           "div.row",
           {},
@@ -91,23 +95,13 @@ export function drawSave(body, store, lab) {
             "button.plain",
             {
               onclick: () =>
-                download(new Blob([csv(columns, rows(runs))], { type: "text/csv" }), `${name}-${table}.csv`),
+                download(new Blob([tableText(store, table, "csv")], { type: "text/csv" }), `${name}-${table}.csv`),
             },
             "CSV",
           ),
           h(
             "button.plain",
-            {
-              onclick: () =>
-                download(
-                  new Blob([
-                    JSON.stringify(
-                      rows(runs).map((row) => Object.fromEntries(columns.map((column, i) => [column, row[i] ?? null]))),
-                    ),
-                  ]),
-                  `${name}-${table}.json`,
-                ),
-            },
+            { onclick: () => download(new Blob([tableText(store, table, "json")]), `${name}-${table}.json`) },
             "JSON",
           ),
         ),
@@ -161,6 +155,16 @@ function figureRows(lab, name) {
     );
   }
   return rows;
+}
+
+/** A table of all lanes as a file's text. @param {Store} store @param {string} table of `tables`
+ * @param {"csv" | "json"} kind */
+export function tableText(store, table, kind) {
+  const { columns, rows } = tables[table];
+  const runs = [...store.runs.values()].filter((run) => run.head);
+  const all = rows(runs, (run) => nameOf(store, run));
+  if (kind === "csv") return csv(columns, all);
+  return JSON.stringify(all.map((row) => Object.fromEntries(columns.map((column, i) => [column, row[i] ?? null]))));
 }
 
 /** RFC 4180, with a guard against cells that a spreadsheet would run.

@@ -1,13 +1,19 @@
 // @ts-check
-// Traces as flat tables; column names are those of engine.analysis.tables.
+// Traces as flat tables; column names are those of engine.analysis.tables. Lanes of one method are told apart by
+// `lane`, the key of the run, and by `label`, the name that the page shows.
 
 /**
  * @typedef {import("./types/store.js").Run} Run
- * @typedef {{columns: string[], rows: (runs: Run[]) => unknown[][]}} Table
+ * @typedef {(run: Run) => string} Label what the page calls a lane
+ * @typedef {{columns: string[], rows: (runs: readonly Run[], label: Label) => unknown[][]}} Table
  */
 
 /** @param {object} item @param {string[]} names */
 const value = (item, names) => names.map((name) => /** @type {Record<string, unknown>} */ (item)[name]);
+const LANE = ["lane", "label", "method"];
+/** @param {Run} run @param {Label} label */
+const lane = (run, label) => [run.key, label(run), run.head?.method];
+const TOKEN = "pos token piece origin round node h_draft h_target".split(" ");
 const NODE = [
   ..."depth rank q score h_draft h_target overlap p accept_prob u state rule reason source".split(" "),
   ..."judge confidence margin top_draft top_target".split(" "),
@@ -17,22 +23,21 @@ const ROUND = "start drafted fed levels accepted emitted tcr draft_ms verify_ms 
 /** @type {Record<string, Table>} */
 export const tables = {
   tokens: {
-    columns: "method pos token piece origin round node h_draft h_target".split(" "),
-    rows: (runs) =>
-      runs.flatMap((run) =>
-        run.tokens.map((token) => [
-          run.head?.method,
-          ...value(token, "pos token piece origin round node h_draft h_target".split(" ")),
-        ]),
-      ),
+    columns: [...LANE, ...TOKEN],
+    rows: (runs, label) =>
+      runs.flatMap((run) => {
+        const own = lane(run, label);
+        return run.tokens.map((token) => [...own, ...value(token, TOKEN)]);
+      }),
   },
   nodes: {
-    columns: ["method", "round", "node", "token", "piece", "parent", ...NODE],
-    rows: (runs) =>
-      runs.flatMap((run) =>
-        run.rounds.flatMap((round) =>
+    columns: [...LANE, "round", "node", "token", "piece", "parent", ...NODE],
+    rows: (runs, label) =>
+      runs.flatMap((run) => {
+        const own = lane(run, label);
+        return run.rounds.flatMap((round) =>
           round.nodes.map((node, i) => [
-            run.head?.method,
+            ...own,
             round.index,
             i,
             node.token,
@@ -40,14 +45,15 @@ export const tables = {
             node.parent,
             ...value(node, NODE),
           ]),
-        ),
-      ),
+        );
+      }),
   },
   rounds: {
-    columns: ["method", "round", ...ROUND, "extras"],
-    rows: (runs) =>
-      runs.flatMap((run) =>
-        run.rounds.map((round) => [run.head?.method, round.index, ...value(round, ROUND), round.extras]),
-      ),
+    columns: [...LANE, "round", ...ROUND, "extras"],
+    rows: (runs, label) =>
+      runs.flatMap((run) => {
+        const own = lane(run, label);
+        return run.rounds.map((round) => [...own, round.index, ...value(round, ROUND), round.extras]);
+      }),
   },
 };

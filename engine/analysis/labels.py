@@ -7,11 +7,16 @@ from typing import Any
 from engine.trace.store import Trace
 
 MOST = 2  # knobs in a name
+TRAJECTORY = ""  # as the name of a knob
 
 
 def labels(traces: Sequence[Trace]) -> list[str]:
     """One name a run, all different: the title, with the trajectory and the knobs in which runs of one title differ."""
-    told = [f"{title} ({words})" if words else title for title, words in map(_parts(traces), traces)]
+    same = dict[str, list[Trace]]()
+    for trace in traces:
+        same.setdefault(trace.head.title, []).append(trace)
+    telling = {title: _differing(several) for title, several in same.items()}
+    told = [_named(trace, telling[trace.head.title]) for trace in traces]
     again = Counter(told)
     seen: Counter[str] = Counter()
     out = []
@@ -21,20 +26,18 @@ def labels(traces: Sequence[Trace]) -> list[str]:
     return out
 
 
-def _parts(traces: Sequence[Trace]) -> Any:
-    def parts(trace: Trace) -> tuple[str, str]:
-        same = [one for one in traces if one.head.title == trace.head.title]
-        if len(same) < 2:
-            return trace.head.title, ""
-        words = []
-        if len({one.head.extras.get("trajectory") for one in same}) > 1 and "trajectory" in trace.head.extras:
-            words.append(f"trajectory {int(trace.head.extras['trajectory']) + 1}")
-        knobs = trace.head.knobs
-        telling = [name for name in knobs if any(one.head.knobs.get(name) != knobs[name] for one in same)]
-        words += [f"{name} {word(knobs[name])}" for name in telling[:MOST]]
-        return trace.head.title, ", ".join(words)
+def _differing(traces: Sequence[Trace]) -> set[str]:
+    """The knobs in which traces of one title differ, and the trajectory where they differ in that."""
+    first, *others = [{**trace.head.knobs, TRAJECTORY: trace.head.extras.get("trajectory")} for trace in traces]
+    return {name for one in others for name in first | one if one.get(name) != first.get(name)}
 
-    return parts
+
+def _named(trace: Trace, telling: set[str]) -> str:
+    head, words = trace.head, list[str]()
+    if TRAJECTORY in telling and "trajectory" in head.extras:
+        words.append(f"trajectory {int(head.extras['trajectory']) + 1}")
+    words += [f"{name} {word(value)}" for name, value in head.knobs.items() if name in telling][:MOST]
+    return f"{head.title} ({', '.join(words)})" if words else head.title
 
 
 def word(value: Any) -> str:

@@ -1,34 +1,39 @@
 """Traces as pandas tables, with the columns of `columns`. Several traces are stacked in the order given."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
 from engine.analysis.columns import NODES, ROUNDS, TOKENS, Column
+from engine.analysis.labels import labels
 from engine.errors import ConfigError
 from engine.trace.store import Trace
 
 Traces = Trace | Iterable[Trace]
 RUN = Column("run", "str", "", "Id of the run.")
+LANE = Column("lane", "str", "", "The method's name; of its second trace `sd.2`, and so on.")
+LABEL = Column("label", "str", "", "The title of the method, with what tells its traces apart.")
 
 
-def tokens_df(traces: Traces, run: bool = False) -> pd.DataFrame:
-    """One row an emitted token; `run=True` puts the run's id in front, to tell runs of one method apart."""
-    return _table((_token_rows(trace) for trace in as_list(traces)), TOKENS, run)
+def tokens_df(traces: Traces, run: bool = False, lanes: bool = False) -> pd.DataFrame:
+    """One row an emitted token; to tell runs of one method apart, `run=True` puts the run's id in front, `lanes=True`
+    its `lane` and `label`."""
+    return _table(as_list(traces), _token_rows, TOKENS, run, lanes)
 
 
-def nodes_df(traces: Traces, run: bool = False) -> pd.DataFrame:
+def nodes_df(traces: Traces, run: bool = False, lanes: bool = False) -> pd.DataFrame:
     """One row a draft token; no rows for a trace that was recorded lightly."""
-    return _table((_node_rows(trace) for trace in as_list(traces)), NODES, run)
+    return _table(as_list(traces), _node_rows, NODES, run, lanes)
 
 
-def rounds_df(traces: Traces, run: bool = False) -> pd.DataFrame:
+def rounds_df(traces: Traces, run: bool = False, lanes: bool = False) -> pd.DataFrame:
     """One row a round; the method's extras follow as `x_*`, missing where a round has none."""
     kept = as_list(traces)
     extras = dict.fromkeys(name for trace in kept for event in trace.rounds for name in event.extras)
     columns = ROUNDS + tuple(Column(f"x_{name}", "", "", "An extra of the method.") for name in extras)
-    return _table((_round_rows(trace) for trace in kept), columns, run)
+    return _table(kept, _round_rows, columns, run, lanes)
 
 
 def as_list(traces: Traces) -> list[Trace]:
@@ -74,9 +79,27 @@ def _named(trace: Trace) -> dict[str, Any]:
     return {"run": trace.head.id, "method": trace.head.method}
 
 
-def _table(parts: Iterable[Iterable[Mapping[str, Any]]], columns: Sequence[Column], run: bool) -> pd.DataFrame:
-    rows = [row for part in parts for row in part]
-    wanted = (RUN, *columns) if run else columns
+def _lanes(traces: Sequence[Trace]) -> list[dict[str, str]]:
+    """What tells each trace from the others of its method: `lane`, as the page's keys are, and `label`."""
+    seen: Counter[str] = Counter()
+    out = []
+    for trace, label in zip(traces, labels(traces), strict=True):
+        seen[trace.head.method] += 1
+        again = seen[trace.head.method]
+        out.append({"lane": trace.head.method + (f".{again}" if again > 1 else ""), "label": label})
+    return out
+
+
+def _table(
+    traces: Sequence[Trace],
+    rows_of: Callable[[Trace], Iterator[dict[str, Any]]],
+    columns: Sequence[Column],
+    run: bool,
+    lanes: bool,
+) -> pd.DataFrame:
+    own = _lanes(traces) if lanes else [dict[str, str]()] * len(traces)
+    rows = [lane | row for lane, trace in zip(own, traces, strict=True) for row in rows_of(trace)]
+    wanted = (*((RUN,) if run else ()), *((LANE, LABEL) if lanes else ()), *columns)
     return pd.DataFrame({c.name: _series([row.get(c.name) for row in rows], c.dtype) for c in wanted})
 
 

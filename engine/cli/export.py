@@ -1,4 +1,4 @@
-"""`export`: a recorded trace as tables (CSV or JSON); no model is loaded."""
+"""`export`: recorded traces as tables (CSV or JSON), each row with its `lane` and `label`; no model is loaded."""
 
 import argparse
 import json
@@ -39,7 +39,7 @@ def handle(args: argparse.Namespace) -> int:
     if args.table == "metrics":
         print(json.dumps([{"file": str(p), **t.metrics()} for p, t in read], indent=1))
         return 0
-    frame = TABLES[args.table](traces)
+    frame = TABLES[args.table](traces, lanes=True)
     if args.json:
         frame.to_json(sys.stdout, orient="records", lines=True)
     else:

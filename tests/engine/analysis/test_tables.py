@@ -65,6 +65,21 @@ def test_several_traces_and_run_ids() -> None:
     assert rounds_df((sd(), bush()), run=True).run.tolist() == ["sd-0"] * 3 + ["bush-0"]
 
 
+def test_lanes_of_one_method_are_told_apart() -> None:
+    other = sd()
+    other.head.knobs["gamma"] = 5
+    for table in (tokens_df, nodes_df, rounds_df):
+        found = table([sd(), other, bush()], lanes=True)
+        assert list(found)[:3] == ["lane", "label", "method"]
+        assert list(found[["lane", "label"]].drop_duplicates().itertuples(index=False, name=None)) == [
+            ("sd", "SD (gamma 3)"),
+            ("sd.2", "SD (gamma 5)"),
+            ("bush", "BUSH"),
+        ]
+        assert list(found)[2:] == list(table([sd(), other, bush()]))
+    assert list(tokens_df([], run=True, lanes=True))[:4] == ["run", "lane", "label", "method"]
+
+
 def test_empty_tables_keep_columns_and_types() -> None:
     for trace in (Trace([head()]), light(sd())):
         nodes = nodes_df(trace)

@@ -1,6 +1,7 @@
 """Every command of the engine, run as a person would: text and JSON, files it writes, and one clear line for what cannot be."""
 
 import argparse
+import csv
 import gzip
 import json
 import shlex
@@ -144,6 +145,13 @@ def test_run_writes_text_metrics_and_a_trace_that_export_reads(
     several.write_bytes(2 * gzip.decompress(file.read_bytes()))
     assert main(["export", str(several), "--table", "metrics"]) == 0
     assert [one["file"] for one in json.loads(capsys.readouterr().out)] == [str(several)] * 2
+    assert main(["export", str(several), "--table", "rounds"]) == 0
+    head, *rows = csv.reader(capsys.readouterr().out.splitlines())
+    assert {tuple(row[head.index(name)] for name in ("lane", "method")) for row in rows} == {
+        ("sd", "sd"),
+        ("sd.2", "sd"),
+    }
+    assert len({row[head.index("label")] for row in rows}) == 2
     assert "gamma" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gama=2")
     assert "NAME=VALUE" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gamma")
     assert "gamma must be an integer from" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gamma=-1")
