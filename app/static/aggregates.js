@@ -3,6 +3,7 @@
 // the others.
 
 import { endSaid } from "./acceptfigures.js";
+import { captionOf } from "./caption.js";
 import { lockedRun, nameOf } from "./columns.js";
 import { count, h } from "./dom.js";
 import { cut, tip } from "./draw.js";
@@ -82,7 +83,7 @@ export function mount(element, store, lab) {
   sized.observe(parts.others);
   offer(element, lab, () => {
     draw();
-    return pictureOf(element);
+    return pictureOf(element, captionOf(store, lab));
   });
   later();
 }

@@ -1,6 +1,7 @@
 // @ts-check
 // The divergence card: where two lanes first differ, by how much, and why.
 
+import { captionOf } from "./caption.js";
 import { columns, nameOf } from "./columns.js";
 import { h, s } from "./dom.js";
 import { cut, label, linear, MONO, nats, pieceOf, prob, rich } from "./draw.js";
@@ -70,7 +71,7 @@ export function mount(element, store, lab) {
     state.room = room;
     later();
   }).observe(parts.body);
-  offer(element, lab, () => (state.figure ? pictureOf(element) : null));
+  offer(element, lab, () => (state.figure ? pictureOf(element, captionOf(store, lab)) : null));
   later();
 }
 

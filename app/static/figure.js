@@ -2,6 +2,7 @@
 // Saving figures: SVG with its colours resolved, PNG drawn from it, and a canvas-like recorder that writes SVG.
 
 import { s } from "./dom.js";
+import { brokenAt } from "./titlelines.js";
 
 /**
  * @typedef {import("./types/pen.js").Pen} Pen
@@ -10,6 +11,13 @@ import { s } from "./dom.js";
 
 /** @type {Record<CanvasTextAlign, "start" | "middle" | "end">} */
 const ANCHORS = { start: "start", left: "start", center: "middle", right: "end", end: "end" };
+
+const MARGIN = 16; // pixels around a saved figure
+const GAP = 10; // between it and its caption
+const LINE = 15; // of the caption, which is this small
+const SMALL = 11;
+const FAMILY = "system-ui, 'DejaVu Sans', sans-serif";
+const LEAST = 360; // a caption may be as wide as that where the figure is narrower
 
 /** The value of each colour variable at an element, for canvases.
  * @param {Element} element @returns {import("./types/pen.js").Ink} */
@@ -24,19 +32,50 @@ export function palette(element) {
   };
 }
 
-/** A figure as a self-contained SVG string: variables resolved, background painted.
- * @param {SVGSVGElement} figure @param {Element} element where the variables are defined @returns {string} */
-export function svgText(figure, element) {
+/** A figure as a self-contained SVG string, with a margin and, at its foot, what was run: variables resolved,
+ * background painted. @param {SVGSVGElement} figure @param {Element} element where the variables are defined
+ * @param {string} [caption] @returns {string} */
+export function svgText(figure, element, caption = "") {
   const copy = /** @type {SVGSVGElement} */ (figure.cloneNode(true));
   const box = figure.viewBox?.baseVal;
   const width = box?.width || figure.clientWidth || 600;
   const height = box?.height || figure.clientHeight || 300;
-  copy.setAttribute("width", String(width));
-  copy.setAttribute("height", String(height));
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.prepend(s("rect", { x: box?.x ?? 0, y: box?.y ?? 0, width, height, fill: "var(--panel)" }));
+  if (!box?.width) copy.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  for (const [name, value] of Object.entries({ x: MARGIN, y: MARGIN, width, height }))
+    copy.setAttribute(name, String(value));
+  const foot = captionLines(caption, Math.max(width, LEAST));
+  const wide = Math.max(width, ...foot.map((line) => Math.ceil(line.width))) + 2 * MARGIN;
+  const high = height + 2 * MARGIN + (foot.length ? GAP + foot.length * LINE : 0);
+  const sheet = s(
+    "svg",
+    { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${wide} ${high}`, width: wide, height: high },
+    s("rect", { width: wide, height: high, fill: "var(--panel)" }),
+    copy,
+    foot.map(({ text, width: textLength }, i) =>
+      s("text.caption", {
+        x: MARGIN,
+        y: MARGIN + height + GAP + (i + 1) * LINE - 3,
+        text,
+        textLength,
+        lengthAdjust: "spacingAndGlyphs",
+        fill: "var(--ink-3)",
+        "font-size": SMALL,
+        "font-family": FAMILY,
+      }),
+    ),
+  );
   const colour = palette(element);
-  return new XMLSerializer().serializeToString(copy).replace(/var\((--[\w-]+)\)/g, (_, name) => colour(name));
+  return new XMLSerializer().serializeToString(sheet).replace(/var\((--[\w-]+)\)/g, (_, name) => colour(name));
+}
+
+/** A caption in lines that are no wider than a figure, with their widths. @param {string} caption
+ * @param {number} room @returns {{text: string, width: number}[]} */
+function captionLines(caption, room) {
+  const pen = caption ? document.createElement("canvas").getContext("2d") : null;
+  if (!pen) return [];
+  pen.font = `${SMALL}px ${FAMILY}`;
+  const widthOf = (/** @type {string} */ text) => pen.measureText(text).width;
+  return brokenAt(caption, room, widthOf).map((text) => ({ text, width: widthOf(text) }));
 }
 
 /** A figure as a file. @param {string} text an SVG document @param {"svg"|"png"} kind @returns {Promise<Blob>} */

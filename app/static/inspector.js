@@ -2,6 +2,7 @@
 // The round inspector: why this token; first a sentence, then the two distributions and the draw.
 
 import { barFigure, barRows, barsHeight, cutAt } from "./bars.js";
+import { captionOf } from "./caption.js";
 import { nameOf, nodeSelection, samples } from "./columns.js";
 import { fresh, h, s } from "./dom.js";
 import { pieceOf, rich, SIGNS, sign } from "./draw.js";
@@ -105,7 +106,7 @@ export function mount(element, store, lab) {
   watch.observe(parts.bars);
   watch.observe(parts.strip);
   hush(store, parts.why);
-  offer(element, lab, () => pictureOf(element));
+  offer(element, lab, () => pictureOf(element, captionOf(store, lab)));
   later();
 }
 

@@ -1,6 +1,7 @@
 // @ts-check
 // The lanes: all methods side by side, growing while they decode, marked by cursor, hover, filters and time.
 
+import { captionOf } from "./caption.js";
 import { h } from "./dom.js";
 import { Lane } from "./lane.js";
 import { showPassages } from "./lanepassages.js";
@@ -225,7 +226,7 @@ export function mount(element, store, lab) {
     const sel = selection(event.target);
     if (sel) store.setCursor(sel);
   });
-  lab?.ui.figures.set("lanes", () => pictureOf(element, true));
+  lab?.ui.figures.set("lanes", () => pictureOf(element, captionOf(store, lab), true));
   new ResizeObserver(([entry]) => {
     const now = Math.round(entry.contentRect.width);
     if (width && now && now !== width) setTimeout(() => store.frame("lanes:rebuild", rebuild), 120);

@@ -12,8 +12,9 @@ const SIDES = /** @type {const} */ (["Top", "Right", "Bottom", "Left"]);
 const NEARLY = 4; // pixels between the tops of two pieces of one line
 
 /** An SVG document of what an element shows, as far as its own scrolling boxes show it; controls are left out.
- * @param {Element} element @param {boolean} whole all that it holds, also what it shows only once it is scrolled */
-export function pictureOf(element, whole = false) {
+ * @param {Element} element @param {string} caption what was run
+ * @param {boolean} whole all that it holds, also what it shows only once it is scrolled */
+export function pictureOf(element, caption, whole = false) {
   const { left: x, top: y, width, height } = element.getBoundingClientRect();
   const [left, top] = whole ? [x - element.scrollLeft, y - element.scrollTop] : [x, y];
   const [wide, high] = whole ? [element.scrollWidth, element.scrollHeight] : [width, height];
@@ -23,7 +24,7 @@ export function pictureOf(element, whole = false) {
   });
   const clip = { left, top, right: left + wide, bottom: top + high };
   for (const one of whole ? element.children : [element]) draw(one, { root, left, top }, clip, 1);
-  return svgText(root, element);
+  return svgText(root, element, caption);
 }
 
 /** @param {Element} element @param {Sheet} sheet @param {Box} clip on the page @param {number} opacity */

@@ -1,8 +1,9 @@
 // @ts-check
 // Saving: traces as files of docs/design/0003, tables as CSV or JSON, figures as SVG or PNG; sharing: links.
 
+import { captionOf } from "./caption.js";
 import { nameOf } from "./columns.js";
-import { cased, count, h } from "./dom.js";
+import { cased, count, h, s } from "./dom.js";
 import { download, figureBlob, svgText } from "./figure.js";
 import { MAX_URL } from "./link.js";
 import { viewName } from "./stage/views.js";
@@ -107,7 +108,7 @@ export function drawSave(body, store, lab) {
         ),
       ),
     ),
-    h("section", {}, h("h3", {}, "Figures"), h("div.list", {}, figureRows(lab, name))),
+    h("section", {}, h("h3", {}, "Figures"), h("div.list", {}, figureRows(store, lab, name))),
   );
 }
 
@@ -121,8 +122,9 @@ const CALLED = {
   whatif: "What if",
 };
 
-/** One row a view that is drawn now: its SVG, or its canvas as PNG. @param {Lab} lab @param {string} name */
-function figureRows(lab, name) {
+/** One row a view that is drawn now: its SVG, or its canvas as PNG.
+ * @param {Store} store @param {Lab} lab @param {string} name */
+function figureRows(store, lab, name) {
   const rows = [];
   /** @type {NodeListOf<HTMLElement>} */
   const spots = document.querySelectorAll("[data-view]");
@@ -134,13 +136,12 @@ function figureRows(lab, name) {
     const drawn = spot.querySelectorAll("svg:not(.icon)");
     const figure = [...drawn].find((item) => item.getBoundingClientRect().width > 80);
     const canvas = [...spot.querySelectorAll("canvas")].find((item) => item.width > 100);
-    const text = lab.ui.figures.get(path) ?? (figure ? () => svgText(figure, spot) : null);
+    const text = lab.ui.figures.get(path) ?? (figure ? () => svgText(figure, spot, captionOf(store, lab)) : null);
     if (!text && !canvas) continue;
     const save = async (/** @type {"svg" | "png"} */ kind) => {
-      const found = text?.();
+      const found = text ? text() : canvas && pixelsOf(canvas, captionOf(store, lab));
       if (found) download(await figureBlob(found, kind), `${name}-${view}.${kind}`);
     };
-    const png = () => canvas?.toBlob((blob) => blob && download(blob, `${name}-${view}.png`));
     const called = CALLED[view ?? ""] ?? cased(view ?? "");
     const button = (/** @type {string} */ kind, /** @type {() => void} */ onclick) =>
       h("button.plain", { onclick, "aria-label": `${called} as ${kind}` }, kind);
@@ -150,11 +151,18 @@ function figureRows(lab, name) {
         {},
         h("span", {}, called),
         text ? button("SVG", () => save("svg")) : null,
-        button("PNG", text ? () => save("png") : png),
+        button("PNG", () => save("png")),
       ),
     );
   }
   return rows;
+}
+
+/** A canvas as a figure. @param {HTMLCanvasElement} canvas @param {string} caption */
+function pixelsOf(canvas, caption) {
+  const [width, height] = [canvas.clientWidth || canvas.width, canvas.clientHeight || canvas.height];
+  const image = s("image", { href: canvas.toDataURL(), width, height });
+  return svgText(s("svg", { viewBox: `0 0 ${width} ${height}` }, image), canvas, caption);
 }
 
 /** A table of all lanes as a file's text. @param {Store} store @param {string} table of `tables`

@@ -2,6 +2,7 @@
 // The draft tree of one round: accepted path thick, rejected siblings stay, untested dotted, pruned candidates as
 // stubs.
 
+import { captionOf } from "./caption.js";
 import { chainFigure, isChain } from "./chain.js";
 import { nameOf, nodeSelection, resolve } from "./columns.js";
 import { count, h } from "./dom.js";
@@ -118,7 +119,7 @@ export function mount(element, store, lab) {
     state.room = Math.floor(entry.contentRect.width);
     later();
   }).observe(parts.box);
-  offer(element, lab, () => (state.figure ? svgText(state.figure, element) : null));
+  offer(element, lab, () => (state.figure ? svgText(state.figure, element, captionOf(store, lab)) : null));
   later();
 }
 

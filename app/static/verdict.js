@@ -1,6 +1,7 @@
 // @ts-check
 // The verdict: the engine's sentence on the selected run, its dominant cause, and how it was measured.
 
+import { captionOf } from "./caption.js";
 import { lockedRun, nameOf } from "./columns.js";
 import { fresh, h } from "./dom.js";
 import { perCall, times } from "./draw.js";
@@ -47,7 +48,7 @@ export function mount(element, store, lab) {
   const live = () => store.seldom("verdict", draw, LIVE_MS);
   for (const topic of /** @type {const} */ (["runs", "data", "time", "status"])) store.on(topic, live);
   store.on("cursor", later);
-  offer(element, lab, () => pictureOf(element));
+  offer(element, lab, () => pictureOf(element, captionOf(store, lab)));
   later();
 }
 

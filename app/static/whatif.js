@@ -2,6 +2,7 @@
 // What if the threshold, or the temperature, were another: decisions recomputed from recorded numbers, up to the first
 // that changes.
 
+import { captionOf } from "./caption.js";
 import { nameOf, nodeSelection, selectedRun } from "./columns.js";
 import { movedConfig } from "./config.js";
 import { count, h, s, tell } from "./dom.js";
@@ -81,7 +82,7 @@ export function mount(element, store, lab) {
   store.on("data", () => store.seldom("whatif", draw));
   new ResizeObserver(later).observe(parts.strip);
   hush(store, parts.words);
-  offer(element, lab, () => (state.figure ? pictureOf(element) : null));
+  offer(element, lab, () => (state.figure ? pictureOf(element, captionOf(store, lab)) : null));
   later();
 }
 

@@ -93,6 +93,40 @@ def test_saved_lanes_have_their_names_and_no_controls(visit: Any) -> None:
         assert name in texts
 
 
+BOUNDS = """(view) => {
+  const sheet = new DOMParser().parseFromString(draftscope.ui.figures.get(view)(), 'image/svg+xml').documentElement;
+  document.body.replaceChildren(document.importNode(sheet, true));
+  const whole = document.querySelector('svg').getBoundingClientRect();
+  const spots = [...document.querySelectorAll('svg text')].filter((one) => one.textContent.trim()).map((one) => {
+    const { left, top, right, bottom } = one.getBoundingClientRect();
+    return { left: left - whole.left, top: top - whole.top, right: whole.right - right, bottom: whole.bottom - bottom };
+  });
+  const foot = [...document.querySelectorAll('svg text.caption')];
+  return {
+    least: Object.fromEntries(['left', 'top', 'right', 'bottom'].map((s) => [s, Math.min(...spots.map((a) => a[s]))])),
+    foot: foot.map((one) => one.textContent).join(' '),
+    ink: foot[0].getAttribute('fill'),
+    below: foot[0].getBoundingClientRect().top >= document.querySelector('svg svg').getBoundingClientRect().bottom,
+  };
+}"""
+
+
+@pytest.mark.parametrize(("scheme", "ink"), [("light", "#626872"), ("dark", "#959ba4")])
+@pytest.mark.parametrize(("view", "shown"), [("stage/score", ".signs li"), ("verdict", "p"), ("lanes", ".figures")])
+def test_a_saved_figure_has_a_margin_and_says_what_was_run(
+    visit: Any, scheme: str, ink: str, view: str, shown: str
+) -> None:
+    page = visit(f"?trace=sampled&v={'score' if view == 'stage/score' else 'text'}", color_scheme=scheme)
+    page.locator(f'[data-view="{view}"] {shown}').first.wait_for()
+    found = page.evaluate(BOUNDS, view)
+    assert all(room >= 12 for room in found["least"].values())  # letters reach a little beyond their place
+    assert found["below"] and found["ink"] == ink
+    assert found["foot"] == (
+        "A sampled run · target assets/tiny/target, draft assets/tiny/draft · temperature 0.8, seed 0 · "
+        "recorded 2026-11-23"
+    )
+
+
 def test_the_wall_clock_says_which_part_of_a_round_is_drafting(visit: Any) -> None:
     page = visit("?trace=first_look&v=text")
     key = page.locator(".dock .clockkey")

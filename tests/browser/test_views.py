@@ -68,7 +68,9 @@ def test_a_lane_that_failed_is_no_lane_to_wait_for(page: Any, base: str) -> None
 
 SAVED = """async (name) => {
   const svg = await (await view(name).exportFigure('svg')).text();
-  const drawn = new DOMParser().parseFromString(svg, 'image/svg+xml').querySelectorAll('text');
+  const root = new DOMParser().parseFromString(svg, 'image/svg+xml');
+  const drawn = root.querySelectorAll('text:not(.caption)');
+  const foot = [...root.querySelectorAll('text.caption')].map((one) => one.textContent).join(' ');
   const words = [];
   const walker = document.createTreeWalker(view(name), NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
@@ -76,7 +78,7 @@ SAVED = """async (name) => {
     const control = at.closest('button:not(.badge), select, input, [aria-hidden=true], title, style');
     if (!control && at.checkVisibility() && node.data.trim()) words.push(node.data.replaceAll(/\\s+/g, ''));
   }
-  return { svg, words, drawn: [...drawn].map((one) => one.textContent) };
+  return { svg, words, foot, drawn: [...drawn].map((one) => one.textContent) };
 }"""
 
 
@@ -98,6 +100,7 @@ def test_every_view_can_be_saved(page: Any, base: str, kind: str) -> None:
             drawn = re.sub(r"\s+", "", "".join(one["drawn"]))
             assert said and all(part in drawn for part in one["words"]), view
             assert len(drawn) <= len(said) + 1, view
+            assert one["foot"].startswith("“") and " · target " in one["foot"], view
     assert problems == []
 
 

@@ -2,6 +2,7 @@
 // The score: one band a method on one axis of positions. What it shows is in scorecontent.js, what it draws in
 // scorepaint.js, its pointer and keys in scoreinput.js.
 
+import { captionOf } from "../caption.js";
 import { h, ink, tell } from "../dom.js";
 import { download, figureBlob, offer } from "../figure.js";
 import { inPlace } from "../run/canvas.js";
@@ -270,7 +271,7 @@ export function mount(element, store, lab) {
   /** The whole score as an SVG document. */
   function picture() {
     content = gather();
-    return scorePicture(element, store, content);
+    return scorePicture(element, store, content, captionOf(store, lab));
   }
 
   const plot = () => ({

@@ -11,8 +11,8 @@ const LEFT = 264; // pixels of the heads
 const RULER = 26;
 
 /** @param {Element} element where the colours are defined @param {import("../types/store.js").Store} store
- * @param {import("./scorecontent.js").Content} content */
-export function scorePicture(element, store, content) {
+ * @param {import("./scorecontent.js").Content} content @param {string} caption what was run */
+export function scorePicture(element, store, content, caption) {
   const ink = palette(element);
   const px = Math.max(4, Math.min(28, 1400 / Math.max(1, content.count)));
   const width = Math.ceil(content.count * px) + 40;
@@ -38,7 +38,7 @@ export function scorePicture(element, store, content) {
     const words = wordsOf(figures, place.folded);
     paintHead(ctx, place, { title: name, figures: words, labels: place.folded ? [] : labels }, LEFT, ink);
   }
-  return svgText(ctx.figure, element);
+  return svgText(ctx.figure, element, caption);
 }
 
 /** What a head says below its title. @param {import("./heads.js").Figures} figures @param {boolean} folded */

@@ -2,6 +2,7 @@
 // Shares: small multiples, one a method, on the same axes.
 
 import { endSaid } from "../acceptfigures.js";
+import { captionOf } from "../caption.js";
 import { nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { offer } from "../figure.js";
@@ -123,6 +124,6 @@ export function mount(element, store, lab) {
     if (now && now !== width) later();
     width = now || width;
   }).observe(grid);
-  offer(element, lab, () => (element.querySelector("svg.v-figure") ? pictureOf(element) : null));
+  offer(element, lab, () => (element.querySelector("svg.v-figure") ? pictureOf(element, captionOf(store, lab)) : null));
   later();
 }

@@ -1,6 +1,7 @@
 // @ts-check
 // Trees: the drafts of all methods that cover the position under the cursor, small; one can be maximised.
 
+import { captionOf } from "../caption.js";
 import { signOf } from "../chips.js";
 import { columns, nameOf, nodeSelection, rejectedNode, shownPlace } from "../columns.js";
 import { count, h } from "../dom.js";
@@ -319,6 +320,6 @@ export function mount(element, store, lab) {
     cards.clear();
     grid.replaceChildren();
   });
-  offer(element, lab, () => (element.querySelector("svg.v-figure") ? pictureOf(element) : null));
+  offer(element, lab, () => (element.querySelector("svg.v-figure") ? pictureOf(element, captionOf(store, lab)) : null));
   later();
 }
