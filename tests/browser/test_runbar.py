@@ -150,6 +150,8 @@ def test_repeat_gives_each_number_its_range_until_other_runs_are_shown(visit):
     verdict, again = page.locator(".v-verdict"), bar(page, ".repeat button")
     expect(verdict).to_contain_text("(once", timeout=60_000)
     expect(page.locator(".lane[data-lane=chain] .ratio")).to_contain_text("once")
+    expect(again).to_have_accessible_name("Repeat")
+    expect(again).to_have_accessible_description(re.compile("^The shown methods again"))
     page.get_by_label("Runs of each method").fill("2")
     again.click()
     expect(verdict).to_contain_text("median of 2 runs a side", timeout=60_000)
@@ -180,6 +182,7 @@ def test_a_repetition_says_which_of_how_many_and_moves_no_button(visit, server, 
     before = run.bounding_box()
     again.click()
     expect(again).to_have_text("Run 1 of 20")
+    expect(bar(page, ".repeat [role=status]")).to_have_text("Repeat: run 1 of 20")
     expect(page.get_by_label("Runs of each method")).to_be_hidden()
     assert run.bounding_box() == before
     page.get_by_role("button", name="Stop", exact=True).click()

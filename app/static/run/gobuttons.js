@@ -30,7 +30,8 @@ export function goButtons(store, lab, go) {
     return lab.bus.stop();
   };
   const stop = h("button", { onclick: halt, disabled: true }, icon("stop"), "Stop");
-  const repeatWord = h("span", { role: "status" }, "Repeat");
+  const repeatWord = h("span", {}, "Repeat"); // what is told of a run stands beside: the name of a button leaves it out
+  const repeated = h("span.unseen", { role: "status" });
   const repeat = h("button.plain", { onclick: () => repeats.start(Number(often.value)) }, icon("again"), repeatWord);
   const often = h("input", {
     type: "number",
@@ -53,10 +54,9 @@ export function goButtons(store, lab, go) {
     if (focused === repeat && repeat.disabled) (stop.disabled ? run : stop).focus();
     if (focused === stop && stop.disabled) run.focus();
     repeat.title = against || "The shown methods again on the same prompt, for the spread of their numbers";
-    tell(
-      repeatWord,
-      repeating ? (repeating.run < 0 ? "Waiting…" : `Run ${repeating.run + 1} of ${repeating.n}`) : "Repeat",
-    );
+    const told = repeating && repeating.run >= 0 ? `${repeating.run + 1} of ${repeating.n}` : "";
+    tell(repeatWord, repeating ? (told ? `Run ${told}` : "Waiting…") : "Repeat");
+    tell(repeated, repeating ? `Repeat: ${told ? `run ${told}` : "waiting"}` : "");
     times.hidden = often.hidden = repeating !== null;
     const place = line && (phase === "queued" || repeating) ? waitingWords(line) : "";
     tell(waits, loading && busy ? loadingWords(loading) : place);
@@ -67,6 +67,6 @@ export function goButtons(store, lab, go) {
 
   store.on("status", draw);
   session.on("ran", draw);
-  const again = h("div.repeat", {}, repeat, times, often);
+  const again = h("div.repeat", {}, repeat, times, often, repeated);
   return { element: h("div.go", {}, run, step, stop, again, begun), waits, draw };
 }
