@@ -92,12 +92,27 @@ function list(items, at, ctx) {
   return h(
     "div.mismatchside",
     {},
+    heading(shown),
     h(
       "ul.mismatchlist",
       { role: "listbox", tabindex: 0, [TOKENS]: true, "aria-label": "Mismatches in order of position; j and k step" },
       rows,
     ),
     more,
+  );
+}
+
+/** What the columns are, above the list; rows say it of their scores themselves. @param {readonly Item[]} shown */
+function heading(shown) {
+  const scored = shown.some((item) => item.label.score != null);
+  return h(
+    "div.mismatchhead",
+    { "aria-hidden": "true" },
+    h("span.at", { title: "Position in the response" }, "at"),
+    h("span"),
+    h("span", {}, "target → draft"),
+    h("span.scored", { title: "Importance that the judge gives" }, scored ? "judge score" : ""),
+    h("span.verdictmark", { title: "Your review" }, "you"),
   );
 }
 
@@ -117,7 +132,7 @@ function row(item, selected, ctx) {
       " → ",
       h("code", {}, visible(pieceOfLabel(label, "draft"))),
     ),
-    h("span.scored", {}, label.score == null ? "" : importance(label.score)),
+    h("span.scored", {}, label.score == null ? "" : [h("span.unseen", {}, "judge score "), importance(label.score)]),
     h(
       "span.verdictmark",
       { title: review?.verdict ? `you: ${review.verdict}` : "" },

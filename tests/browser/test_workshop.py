@@ -116,6 +116,12 @@ def test_keys_go_on_after_a_click(visit):
 def test_filters_narrow_list_and_table(visit, tmp_path):
     page = workshop(visit())
     page.get_by_label("Open a mined file").set_input_files(scored_file(tmp_path / "scored.jsonl"))
+    column = page.locator(".mismatchhead", has_text="target → draft").get_by_text("judge score")
+    expect(column).to_be_visible()
+    spots = [one.bounding_box() for one in (column, page.locator(".mismatch .scored").first)]
+    assert abs(some(spots[0])["x"] + some(spots[0])["width"] - some(spots[1])["x"] - some(spots[1])["width"]) < 12
+    assert some(spots[0])["y"] < some(spots[1])["y"]
+    expect(page.get_by_role("option", name=re.compile(r"judge score 0\.\d+")).first).to_be_visible()
     _head, prompts = read_mined(RECORDED)
     labels = [label for prompt in prompts for label in prompt.labels]
     page.get_by_label("Label", exact=True).select_option("unimportant")
