@@ -1,5 +1,6 @@
 """Any drafter, any shape, any rule: which fit, what the result promises, and its knobs. No gradio."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -13,6 +14,7 @@ from app.service import Service
 from engine.drafters import DRAFTERS
 from engine.errors import ConfigError, LabError
 from engine.methods.compose import compose, parts
+from engine.parts import title_of
 from engine.rules import RULES
 from engine.shapes import SHAPES
 
@@ -39,9 +41,13 @@ def described(service: Service, drafter: str, shape: str, rule: str, models: str
         ConfigError: a name that no part has.
     """
     chosen = {"drafter": drafter, "shape": shape, "rule": rule}
-    known = {"drafter": list(DRAFTERS), "shape": list(SHAPES), "rule": list(RULES)}
+    known: dict[str, Mapping[str, type[Any]]] = {"drafter": DRAFTERS, "shape": SHAPES, "rule": RULES}
     menus = {
-        part: [{"name": name, "against": against(**{**chosen, part: name})} for name in known[part]] for part in known
+        part: [
+            {"name": name, "title": titled(one), "against": against(**{**chosen, part: name})}
+            for name, one in known[part].items()
+        ]
+        for part in known
     }
     reason = against(drafter, shape, rule)
     if reason:
@@ -51,8 +57,14 @@ def described(service: Service, drafter: str, shape: str, rule: str, models: str
     return {"menus": menus, "reason": "", "card": told}
 
 
+def titled(part: type[Any]) -> str:
+    """What a menu calls a part: as titles of composed methods do, with a capital letter."""
+    title = title_of(part)
+    return title[:1].upper() + title[1:]
+
+
 def against(drafter: str, shape: str, rule: str) -> str:
-    """Why the three parts do not fit; empty when they do.
+    """Why the three parts do not fit, which are called as in the menus; empty when they do.
 
     Raises:
         ConfigError: a name that no part has.
@@ -61,7 +73,7 @@ def against(drafter: str, shape: str, rule: str) -> str:
         if name not in names:
             parts(drafter, shape, rule)  # says which, and the nearest right one
     try:
-        parts(drafter, shape, rule)
+        parts(drafter, shape, rule, titled)
     except ConfigError as error:
         return str(error)
     return ""

@@ -117,6 +117,7 @@ class Entry(TypedDict):
     """A part in a menu of the composer."""
 
     name: str
+    title: str  # what composed methods call it
     against: str  # why it does not fit beside the other two; empty when it does
 
 

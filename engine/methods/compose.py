@@ -1,6 +1,6 @@
 """From three part names to a card, and from a card to a method ready to run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,18 @@ DISTRIBUTIONS = "draft distributions"  # what a rule needs of a drafter, not of 
 PLUS = "+"  # joins the names of the parts in the name of a composed method
 
 
-def parts(drafter: str, shape: str, rule: str) -> tuple[type[Drafter], type[Shape], type[Rule]]:
-    """The three classes, checked to fit each other.
+Called = Callable[[type[Any]], str]  # what a part is called where two do not fit
+
+
+def name_of(part: type[Any]) -> str:
+    """A part by its name, as the command line takes it."""
+    return str(part.NAME)
+
+
+def parts(
+    drafter: str, shape: str, rule: str, called: Called = name_of
+) -> tuple[type[Drafter], type[Shape], type[Rule]]:
+    """The three classes, checked to fit each other; `called` is how an error names them.
 
     Raises:
         ConfigError: an unknown name, a shape the drafter cannot fill, or one the rule cannot judge, or a rule that
@@ -28,25 +38,28 @@ def parts(drafter: str, shape: str, rule: str) -> tuple[type[Drafter], type[Shap
             raise ConfigError(unknown(what, name, known))
     d, s, r = DRAFTERS[drafter], SHAPES[shape], RULES[rule]
     if s.KIND not in d.SHAPES:
-        fits = ", ".join(n for n, other in SHAPES.items() if other.KIND in d.SHAPES)
-        raise ConfigError(f"Drafter {drafter!r} cannot fill shape {_named(s)}; it takes: {fits}.")
+        fits = ", ".join(called(other) for other in SHAPES.values() if other.KIND in d.SHAPES)
+        raise ConfigError(f"Drafter {called(d)!r} cannot fill shape {_named(s, called)}; it takes: {fits}.")
     if own_rule(s) and s.KIND not in r.SHAPES:
-        fits = ", ".join(n for n, other in RULES.items() if s.KIND in other.SHAPES)
-        raise ConfigError(f"Rule {rule!r} cannot judge shape {shape!r}, whose drafts are no path; it takes: {fits}.")
-    if r.SHAPES and s.KIND not in r.SHAPES:
-        fits = ", ".join(n for n, other in SHAPES.items() if other.KIND in r.SHAPES)
-        raise ConfigError(f"Rule {rule!r} cannot judge shape {_named(s)}; it takes: {fits}.")
-    if DISTRIBUTIONS in r.NEEDS and not d.DISTRIBUTIONS:
-        fits = ", ".join(n for n, other in DRAFTERS.items() if other.DISTRIBUTIONS and s.KIND in other.SHAPES)
+        fits = ", ".join(called(other) for other in RULES.values() if s.KIND in other.SHAPES)
         raise ConfigError(
-            f"Rule {rule!r} compares the draft's distributions, and drafter {drafter!r} has none; it takes: {fits}."
+            f"Rule {called(r)!r} cannot judge shape {called(s)!r}, whose drafts are no path; it takes: {fits}."
+        )
+    if r.SHAPES and s.KIND not in r.SHAPES:
+        fits = ", ".join(called(other) for other in SHAPES.values() if other.KIND in r.SHAPES)
+        raise ConfigError(f"Rule {called(r)!r} cannot judge shape {_named(s, called)}; it takes: {fits}.")
+    if DISTRIBUTIONS in r.NEEDS and not d.DISTRIBUTIONS:
+        fits = ", ".join(called(o) for o in DRAFTERS.values() if o.DISTRIBUTIONS and s.KIND in o.SHAPES)
+        raise ConfigError(
+            f"Rule {called(r)!r} compares the draft's distributions, and drafter {called(d)!r} has none; "
+            f"it takes: {fits}."
         )
     return d, s, r
 
 
-def _named(shape: type[Shape]) -> str:
-    """A shape by its name, and by its kind where that is another."""
-    return f"{shape.NAME!r}" if shape.NAME == shape.KIND else f"{shape.NAME!r} ({shape.KIND})"
+def _named(shape: type[Shape], called: Called) -> str:
+    """A shape as it is called, and by its kind where that is another."""
+    return repr(called(shape)) if shape.NAME == shape.KIND else f"{called(shape)!r} ({called(SHAPES[shape.KIND])})"
 
 
 def make_card(

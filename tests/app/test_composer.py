@@ -30,9 +30,27 @@ def test_a_method_of_the_catalogue_composes_to_itself(http):
 
 def test_what_does_not_fit_says_why(http):
     body = http.get("/lab/compose", params={"drafter": "eagle2", "shape": "chain", "rule": "exact"}).json()
-    assert body["card"] is None and "eagle2" in body["reason"]
+    assert body["card"] is None and body["reason"] == (
+        "Drafter 'EAGLE-2' cannot fill shape 'Chain'; it takes: Dynamic tree, Entropy-binned tree, Entropy-stopped tree."
+    )
     against = {entry["name"]: entry["against"] for entry in body["menus"]["shape"]}
     assert against["chain"] == body["reason"] and against["dynamic_tree"] == "" and set(against) == set(SHAPES)
+
+
+def test_parts_are_called_as_in_the_titles_of_composed_methods(http):
+    body = http.get("/lab/compose", params={"drafter": "mtp", "shape": "chain", "rule": "gap"}).json()
+    title = {part: {entry["name"]: entry["title"] for entry in body["menus"][part]} for part in body["menus"]}
+    assert title["drafter"]["mtp"] == "Multi-token prediction" and title["drafter"]["eagle2"] == "EAGLE-2"
+    assert (
+        title["shape"]["entropy_stop"] == "Entropy-stopped chain" and title["shape"]["dynamic_tree"] == "Dynamic tree"
+    )
+    assert title["rule"]["gap"] == "Top-beta and gap" and title["rule"]["exact"] == "Exact rule"
+    for menu in title.values():
+        assert len(set(menu.values())) == len(menu) and all(
+            "_" not in one and one[0].isupper() for one in menu.values()
+        )
+    card = http.get("/lab/compose", params={"drafter": "mtp", "shape": "chain", "rule": "exact"}).json()["card"]
+    assert card["title"] == "Multi-token prediction + chain + exact rule"
 
 
 def test_menus_and_catalogue_agree():

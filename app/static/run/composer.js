@@ -74,10 +74,15 @@ export function composer(lab, add) {
   function show(found) {
     PARTS.forEach((part, i) => {
       menus[i].replaceChildren(
-        ...found.menus[part].map(({ name, against }) =>
-          h("option", { value: name, selected: name === chosen[part] }, against ? `${name} (does not fit)` : name),
+        ...found.menus[part].map(({ name, title, against }) =>
+          h(
+            "option",
+            { value: name, title: name, selected: name === chosen[part] },
+            against ? `${title} (does not fit)` : title,
+          ),
         ),
       );
+      menus[i].title = chosen[part]; // its name on the command line
       menus[i].value = chosen[part];
     });
     card = found.card;

@@ -199,6 +199,8 @@ export interface Problem {
 /** A part in a menu of the composer. */
 export interface Entry {
   readonly name: string;
+  /** what composed methods call it */
+  readonly title: string;
   /** why it does not fit beside the other two; empty when it does */
   readonly against: string;
 }
