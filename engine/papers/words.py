@@ -1,10 +1,11 @@
 """How the numbers behind a statement are told."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from engine.analysis.words import estimate
-from engine.papers.entries import Check
+from engine.analysis.words import estimate, number
+from engine.papers.entries import Check, Quantity
 
 SHARES = ("accuracy", "majority", "voted", "same_as_ar")
 MEASURES = {  # a measure -> its unit or noun, after the number
@@ -40,6 +41,8 @@ FIELDS = {  # the last name of a path into a file of results -> the scale it is 
 }
 PARTS = {".above.": "ROC area, difference", ".intervals_by_c[": "ROC area"}  # within a path -> its unit
 OUTCOMES = {"holds": "holds", "fails": "does not hold", "open": "left open", "missing": "not measured"}
+LEAST = {"above": "at least ", "below": "at most "}  # of a factor
+NAMED = re.compile(r"\[(?:name|label|method)=([^],]+)[],]")  # whose number a path gives
 ENDS = ("mean", "low", "high")
 Cell = Mapping[str, Any]
 
@@ -62,7 +65,9 @@ def form(cells: Iterable[Cell | None]) -> str:
 
 
 def evidence(check: Check, told: Cell) -> str:
-    """The numbers behind an outcome: "holds: 0.50 (0.10 to 0.90) % right, wanted above 0, 300 prompts"."""
+    """The numbers behind an outcome: "holds: 0.50 (0.10 to 0.90) % right, wanted above 0, 300 prompts". A number that
+    is compared with so many times another stands beside the other's own: "2.20 tokens a target call, 1.10 times SD's
+    2.00; at least 1.05 was wanted"."""
     outcome = OUTCOMES[told["outcome"]]
     if told["ours"] is None or told["outcome"] == "missing":
         return outcome
@@ -76,13 +81,25 @@ def evidence(check: Check, told: Cell) -> str:
     if check.q.path:
         part = next((unit for part, unit in PARTS.items() if part in check.q.path), "")
         scale, unit = FIELDS.get(check.q.path.rpartition(".")[2], (1.0, part))
-    ours, than = scaled(told["ours"], scale), scaled(told["than"], scale)
+    ours, than = scaled(told["ours"], scale), scaled(told["than"], scale / check.times)
     shape = form([ours, than])
     words = " ".join(filter(None, [estimate(ours, shape), unit]))
     n = told["ours"]["n"]
     known = f", {n} prompts" if n > 1 and not check.q.path else ""
+    if than and check.than and check.times != 1:
+        factor = f"{number(ours['mean'] / than['mean'], check.times)} times " if ours and than["mean"] else "against "
+        wanted = f"{LEAST.get(check.relation, '')}{check.times:g} was wanted"
+        return f"{outcome}: {words}, {factor}{_whose(check.than)} {estimate(than, shape)}; {wanted}{known}"
     bound = f" against {estimate(than, shape)}" if than else _wanted(check, scale)
     return f"{outcome}: {words}{bound}{known}"
+
+
+def _whose(q: Quantity) -> str:
+    """Whose number it is: "SD's", "EAGLE-3's"; of a method with knobs, whose name is long, "the other's"."""
+    found = NAMED.search(q.path)
+    name = found[1] if found else q.of.partition("@")[0]
+    short = name and not set(":=/+") & set(name)
+    return f"{name.upper() if len(name) < 4 else name}'s" if short else "the other's"
 
 
 def _wanted(check: Check, scale: float) -> str:

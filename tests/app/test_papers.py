@@ -65,6 +65,11 @@ def test_a_paper_has_its_numbers_ours_and_what_decides(http: TestClient) -> None
     judged = http.get("/lab/paper", params={"name": "autojudge"}).json()
     lost = next(item for item in judged["items"] if item["id"] == "T1")["checks"][0]["evidence"]
     assert lost == "holds: 1.50 (0.70 to 2.30) points of right answers lost, wanted below 3"
+    gained = next(item for item in judged["items"] if item["id"] == "T1")["checks"][1]["evidence"]
+    assert gained == (
+        "left open: 12.05 (11.96 to 12.13) tokens a target call, 1.141 times SD's 10.56 (10.50 to 10.62); "
+        "at least 1.14 was wanted"
+    )
     areas = next(item for item in judged["items"] if item["id"] == "F7")["checks"][0]["evidence"]
     assert areas == "does not hold: -0.0077 (-0.0112 to -0.0043) ROC area, difference, wanted above 0"
     curve = next(item for item in judged["items"] if item["id"] == "F3")["ours"][0]

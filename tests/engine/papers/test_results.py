@@ -15,7 +15,7 @@ from engine.papers.paths import value_at
 from engine.papers.records import Record, Records, from_json, to_json
 from engine.papers.results import follows, load, place, save
 from engine.papers.summary import decided, verdict
-from engine.papers.words import form
+from engine.papers.words import evidence, form
 
 RECORDED = [(p, i) for p, i in chosen("") if place(p, i).is_file()]
 
@@ -125,6 +125,24 @@ def test_a_number_is_compared_with_so_many_times_another() -> None:
     assert told("b", 2.0)["than"] == {"mean": 4.0, "low": 2.0, "high": 6.0, "n": 9}
     assert told("one", 1.5)["than"] == {"mean": 3.0, "low": None, "high": None, "n": 1}
     assert told("missing", 2.0)["outcome"] == "missing"
+
+
+def factor(than: Quantity, times: float, relation: Any = "above") -> str:
+    """What is told of 5 (4 to 6) tokens a call beside 2 (1 to 3)."""
+    asked = Check("It is.", Quantity(path="a.rows[name=x].tau"), relation, than=than, times=times)
+    return evidence(asked, decided(asked, lambda q: Interval(2, 1, 3, 9) if q == than else Interval(5, 4, 6, 9)))
+
+
+def test_a_factor_is_told_beside_the_number_that_it_multiplies() -> None:
+    """What was measured, the other's own number and the factor that was wanted; never the product of the two."""
+    sd = Quantity(path="judge.rows[name=sd].tau")
+    ours = "5 (4 to 6) tokens a target call"
+    assert factor(sd, 1.3) == f"holds: {ours}, 2.50 times SD's 2 (1 to 3); at least 1.3 was wanted"
+    assert factor(sd, 2.499) == f"left open: {ours}, 2.500 times SD's 2 (1 to 3); at least 2.499 was wanted"
+    assert factor(sd, 7, "below").endswith(", 2.50 times SD's 2 (1 to 3); at most 7 was wanted")
+    assert " times EAGLE-3's 2 " in factor(Quantity(path="a.rows[label=EAGLE-3,k=8].tau"), 0.8)
+    assert " times the other's 2 " in factor(Quantity(path="a.rows[method=stand:tree=x,k=8].tau"), 1.02)
+    assert factor(sd, 1.0) == f"holds: {ours} against 2 (1 to 3)"
 
 
 @pytest.mark.parametrize(
