@@ -18,6 +18,7 @@ from app.answers import Json
 from app.endpoint import ZIPPED, answered
 from app.figures import judge as figures
 from app.validate import Asked, checked, parsed
+from engine.analysis.judge import against_rules
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 
@@ -76,9 +77,14 @@ def _task(results: Path, assets: Path, task: str) -> dict[str, Any]:
     return {
         "task": task,
         "command": COMMAND.format(task=task, preset=preset),
-        "result": result and {**result, "figure": figures.accuracy(result, task).to_plotly_json()},
+        "result": result and {**result, **_shown(result, task)},
         "judge": told,
     }
+
+
+def _shown(result: dict[str, Any], task: str) -> dict[str, Any]:
+    """What is made of the rows for the page."""
+    return {"figure": figures.accuracy(result, task).to_plotly_json(), "rules": against_rules(result["rows"])}
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -1,11 +1,12 @@
 """What a judge makes of labels (ROC, recall, scores, reliability), and what it is worth: accuracy against tokens."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
-from app.figures.theme import COLOURS, captioned, figure, round_step, vertical, whiskers
+from app.figures.theme import COLOURS, captioned, figure, no_narrower, plain, round_step, vertical, whiskers
 from engine.analysis import judge
 
 THRESHOLD = "threshold"  # the mark that the page's slider moves
@@ -21,6 +22,9 @@ LOOKS: dict[str, dict[str, Any]] = {  # groups of the results' file: colour, sym
     "target": {"colour": "target", "symbol": "circle-open", "size": 12},
 }
 BAND = "draft"
+RECALL = re.compile(r"\((\d+) ?% recall\)$")  # within the name of a setting of the judge
+LEAST = 720  # pixels of width below which names of settings lie over each other
+NEAR = (0.026, 0.05)  # settings that share a name: this share of the range of calls and of accuracy apart at most
 
 
 def curves(scores: Scores, labels: Labels, threshold: float) -> list[dict[str, Any]]:
@@ -151,6 +155,7 @@ def accuracy(result: Mapping[str, Any], task: str) -> go.Figure:
         own = sorted((row for row in rows if row["group"] == group), key=lambda row: float(row["tokens_per_call"]))
         if own:
             _settings(drawn, words.get(group, group), own, style)
+    _names(drawn, rows)
     return drawn.update_yaxes(tickformat=".0%").update_layout(showlegend=True)
 
 
@@ -169,6 +174,56 @@ def _settings(drawn: go.Figure, name: str, rows: Sequence[Mapping[str, Any]], st
         hovertemplate="%{text}: solved %{y:.1%} (%{customdata[0]:.1%} to %{customdata[1]:.1%}), %{x:.2f} tokens and "
         "%{customdata[2]:.2f} accepted a target call",
     )
+
+
+def _names(drawn: go.Figure, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Names at the math rules and at the judge's settings of a known recall, right of the point; one for several that
+    lie on each other."""
+    called = [row for row in rows if row["group"] in LOOKS]
+    most = max((float(row["tokens_per_call"]) for row in called), default=0.0)
+    shares = [row["accuracy"]["mean"] for row in called]
+    near = (NEAR[0] * most, NEAR[1] * (max(shares, default=0.0) - min(shares, default=0.0)))
+    for colour, chosen in (
+        ("judge", [row for row in called if row["group"] in ("own", "safer") and RECALL.search(row["name"])]),
+        ("ink-2", [row for row in called if row["group"] == "math"]),
+    ):
+        for heap in _heaps(chosen, near):
+            drawn.add_annotation(
+                x=max(row["tokens_per_call"] for row in heap),
+                y=max(row["accuracy"]["mean"] for row in heap),
+                text=_named(heap),
+                showarrow=False,
+                xanchor="left",
+                yanchor="bottom",
+                xshift=7,
+                align="left",
+                font={"size": 11, "color": COLOURS[colour]},
+            )
+    if drawn.layout.annotations and most:
+        drawn.update_xaxes(range=[0, 1.14 * most])  # names right of the last point
+        no_narrower(drawn, LEAST)
+
+
+def _heaps(rows: Sequence[Mapping[str, Any]], near: tuple[float, float]) -> list[list[Mapping[str, Any]]]:
+    """Settings in heaps, each of those that lie near its first."""
+
+    def beside(row: Mapping[str, Any], first: Mapping[str, Any]) -> bool:
+        across = abs(row["tokens_per_call"] - first["tokens_per_call"])
+        return bool(across <= near[0] and abs(row["accuracy"]["mean"] - first["accuracy"]["mean"]) <= near[1])
+
+    heaps: list[list[Mapping[str, Any]]] = []
+    for row in rows:
+        heap = next((heap for heap in heaps if beside(row, heap[0])), None)
+        heap.append(row) if heap else heaps.append([row])
+    return heaps
+
+
+def _named(heap: Sequence[Mapping[str, Any]]) -> str:
+    """What a heap is called: "95, 98 % recall", or its names, a line each."""
+    recalls = [int(found[1]) for row in heap if (found := RECALL.search(row["name"]))]
+    if recalls:
+        return f"{', '.join(map(str, sorted(recalls)))} % recall"
+    return "<br>".join(plain(row["name"]) for row in heap)
 
 
 def _diagonal(drawn: go.Figure) -> None:

@@ -84,6 +84,7 @@ function claims(result) {
     return `The judge's curve lies at or above that of ${what} ${where}, by ${by} on average.`;
   };
   return [
+    result.rules ?? null,
     say("top-K", result.above_topk, result.gap_to_topk),
     say("the other task's judge (transfer)", result.above_transfer, result.gap_to_transfer),
   ]

@@ -55,6 +55,7 @@ class JudgeResult(TypedDict):
     models: dict[str, Any]
     command: str
     figure: Plot
+    rules: NotRequired[str | None]  # the judge beside the best math rule, in words; null where there is no rule
     decoding: NotRequired[dict[str, Any]]  # of all settings; the recorded ones were greedy, without a template
     shots: NotRequired[int]
     notes: NotRequired[list[str]]

@@ -4,15 +4,19 @@
 least the threshold (register A4), so recall is the share of important swaps that are rejected.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.analysis.intervals import Interval, mean_interval, wilson
+from engine.analysis.words import per_call
 
 QUANTILES = 26  # thresholds of the sweep, as in the published code (register A3)
+OWN = "autojudge (90 % recall)"  # the judge at its own threshold, among the settings of an evaluation
+Row = Mapping[str, Any]
 Floats = npt.NDArray[np.float64]
 Curve = Sequence[tuple[float, float]]
 
@@ -174,6 +178,47 @@ def mean_gap(upper: Curve, lower: Curve, points: int = 400) -> float | None:
     """Mean difference of height of two curves over their common range of x; None without one."""
     both = _over_common(upper, lower, points)
     return None if both is None else float((both[0] - both[1]).mean())
+
+
+def against_rules(rows: Sequence[Row]) -> str | None:
+    """The judge at its own threshold beside the math rule that is best among those at least as often right, or beside
+    the one that is right most often where none is; whoever is ahead. None without a rule or the judge.
+
+    `rows` are those of an evaluation (docs/results/judge-*.json): `name`, `group`, `accuracy`, `tokens_per_call`.
+    """
+    judge = next((row for row in rows if row["name"] == OWN and row["accuracy"]), None)
+    rules = [row for row in rows if row["group"] == "math" and row["accuracy"]]
+    if judge is None or not rules:
+        return None
+    equal = [row for row in rules if _right(row) >= _right(judge)]
+    rule = max(equal, key=_tokens) if equal else max(rules, key=lambda row: (_right(row), _tokens(row)))
+    apart = judge["accuracy"]["low"] > rule["accuracy"]["high"] or rule["accuracy"]["low"] > judge["accuracy"]["high"]
+    more = f"{per_call(abs(_tokens(rule) - _tokens(judge)))} tokens a call more"
+    paper = "The paper has the judge ahead (Table 10, on GSM8K)"
+    if equal and _tokens(rule) > _tokens(judge):
+        often = "more often" if apart else "at least as often"
+        told = f"The rule makes {more} and is right {often}. {paper}; here the rule is."
+    elif equal:
+        told = "No rule that is right as often makes more tokens a call, so neither is ahead."
+    elif all(_tokens(judge) >= _tokens(row) for row in rules):
+        told = f"The judge makes {more}, and no math rule is right as often or makes more. {paper}; so it is here."
+    else:
+        told = "No math rule is right as often, but one makes more tokens a call, so neither is ahead."
+    both = f"At 90 % recall the judge {_solved(judge)}; the rule {rule['name']} {_solved(rule)}."
+    return f"{both} {told}{'' if apart else ' The intervals of accuracy overlap.'}"
+
+
+def _right(row: Row) -> float:
+    return float(row["accuracy"]["mean"])
+
+
+def _tokens(row: Row) -> float:
+    return float(row["tokens_per_call"])
+
+
+def _solved(row: Row) -> str:
+    mean, low, high = (f"{100 * row['accuracy'][name]:.1f} %" for name in ("mean", "low", "high"))
+    return f"makes {per_call(_tokens(row))} tokens a target call and solves {mean} ({low} to {high})"
 
 
 def _over_common(upper: Curve, lower: Curve, points: int) -> tuple[Floats, Floats] | None:

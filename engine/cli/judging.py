@@ -13,6 +13,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from engine.analysis.judge import OWN, against_rules
 from engine.analysis.words import estimate
 from engine.cli.options import load_lab
 from engine.errors import ConfigError
@@ -245,7 +246,7 @@ def _about(args: argparse.Namespace, lab: Lab, task: str, judge: Judge) -> dict[
 def _claims(result: dict[str, Any]) -> str:
     """What the numbers say about the claims, whichever way."""
     rows = {row["name"]: row for row in result["rows"]}
-    sd, own = result["rows"][0], rows["autojudge (90 % recall)"]
+    sd, own = result["rows"][0], rows[OWN]
     more = "more" if own["accepted_per_call"] > sd["accepted_per_call"] else "not more"
     lines = [
         f"- At the 90 % recall threshold ({result['threshold']:.4f}) AutoJudge accepts {own['accepted_per_call']:.2f} "
@@ -256,6 +257,8 @@ def _claims(result: dict[str, Any]) -> str:
     ]
     if result["above_transfer"] is not None:
         lines.append(_claim("the other task's judge", result["above_transfer"], result["gap_to_transfer"]))
+    if beside := against_rules(result["rows"]):
+        lines.append(f"- {beside}")
     return "\n".join(lines) + "\n"
 
 

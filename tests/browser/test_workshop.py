@@ -318,7 +318,7 @@ def result(task: str) -> dict[str, Any]:
 
 def drawn(task: str) -> dict[str, Any]:
     found = result(task)
-    return found | {"figure": accuracy(found, task).to_plotly_json()}
+    return found | {"figure": accuracy(found, task).to_plotly_json(), "rules": "The rule is ahead here."}
 
 
 def test_accuracy_is_drawn_with_intervals_or_its_command_is_told(visit):
@@ -337,6 +337,7 @@ def test_accuracy_is_drawn_with_intervals_or_its_command_is_told(visit):
     expect(chart.locator(".plot .scatterlayer .point")).to_have_count(15)
     expect(chart.locator(".plot .legendtext")).to_have_count(5)
     expect(chart).to_contain_text("transfer")
+    expect(chart.get_by_text("The rule is ahead here.", exact=True)).to_be_visible()
     expect(chart).to_contain_text("40 held-out problems")
     expect(chart).to_contain_text("own threshold 0.2. One note. Another. Made by made up")
     boxes = [point.bounding_box() for point in chart.locator(".plot .point").all()]

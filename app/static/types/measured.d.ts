@@ -72,6 +72,8 @@ export interface JudgeResult {
   readonly models: JsonObject;
   readonly command: string;
   readonly figure: Plot;
+  /** the judge beside the best math rule, in words; null where there is no rule */
+  readonly rules?: string | null;
   /** of all settings; the recorded ones were greedy, without a template */
   readonly decoding?: JsonObject;
   readonly shots?: number;

@@ -1,0 +1,44 @@
+"""Settings of an evaluation have their names at their points."""
+
+from typing import Any
+
+from app.figures.judge import accuracy
+
+
+def row(name: str, group: str, tokens: float, right: float) -> dict[str, Any]:
+    share = {"mean": right, "low": right - 0.01, "high": right + 0.01, "n": 100}
+    return {
+        "name": name,
+        "group": group,
+        "tokens_per_call": tokens,
+        "accepted_per_call": tokens - 1,
+        "accuracy": share,
+    }
+
+
+def test_math_rules_and_known_recalls_are_named_once_where_they_lie_on_each_other() -> None:
+    rows = [
+        row("sd", "exact", 10, 0.95),
+        row("autojudge (99% recall)", "safer", 11.01, 0.9),
+        row("autojudge (95% recall)", "safer", 11, 0.9),
+        row("autojudge (90 % recall)", "own", 12, 0.88),
+        row("autojudge 0.2", "own", 13, 0.8),
+        row("math & top-4", "math", 14, 0.95),
+        row("math only", "math", 14.6, 0.75),
+        row("math & top-16", "math", 14.61, 0.75),
+        row("target alone", "target", 1, 0.95),
+    ]
+    drawn = accuracy({"rows": rows}, "arithmetic")
+    named = {note.text: (note.x, note.y) for note in drawn.layout.annotations}
+    assert named == {
+        "95, 99 % recall": (11.01, 0.9),
+        "90 % recall": (12, 0.88),
+        "math &amp; top-4": (14, 0.95),
+        "math only<br>math &amp; top-16": (14.61, 0.75),
+    }
+    assert drawn.layout.xaxis.range[1] > 16, "room for names right of the last point"
+
+
+def test_settings_without_a_name_of_their_own_have_none() -> None:
+    rows = [row("sd", "exact", 10, 0.95), row("autojudge 0.2", "own", 13, 0.8), row("top-2", "topk", 14, 0.8)]
+    assert not accuracy({"rows": rows}, "arithmetic").layout.annotations
