@@ -183,6 +183,7 @@ export class LaneHead {
     const told = answerOf(end);
     this.answer.hidden = !told;
     tell(this.answer, told?.words ?? "");
+    this.answer.title = told && told.whole !== told.words ? told.whole : "";
     this.answer.className = `answer ${told?.right ? "right" : "wrong"}`;
     const failed = end?.reason === "error";
     const fault = failed

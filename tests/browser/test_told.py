@@ -225,6 +225,16 @@ def test_a_folded_band_tells_its_answer_in_a_place_of_its_own(visit: Any) -> Non
     expect(page.locator(".score .corner")).to_contain_text("answer")
 
 
+@pytest.mark.parametrize("view", ["score", "text"])
+def test_of_long_answers_the_words_that_differ_are_told_and_the_whole_in_the_title(visit: Any, view: str) -> None:
+    page = visit(f"?trace=translation&v={view}")
+    told = page.locator(".score .head .answer" if view == "score" else ".lane .answer")
+    expect(told.first).to_have_text("✗ 1 of 13 words differs: Auto → Bett")
+    expect(told.first).to_have_attribute("title", re.compile("Tasse.* Auto .*: wrong, it is .*Tasse.* Bett "))
+    for n in range(told.count()):
+        expect(told.nth(n)).not_to_contain_text("Tasse")
+
+
 FILLS = """() => {
   const word = [...document.querySelectorAll(".v-inspector svg text")].find((one) => one.textContent === "accept");
   const fills = word ? [word, word.ownerSVGElement.querySelector("rect")].map((one) => getComputedStyle(one).fill) : [];

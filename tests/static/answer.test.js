@@ -10,9 +10,34 @@ test("right and wrong are told with both answers; nothing is told where nothing 
   assert.equal(answerOf(null), null);
   assert.equal(answerOf({ reason: "eos" }), null);
   const told = (right, answer) => answerOf({ checked: { right, answer, reference: "38" } });
-  assert.deepEqual(told(true, "38"), { right: true, sign: "✓", words: "✓ answer 38: right" });
+  const words = "✓ answer 38: right";
+  assert.deepEqual(told(true, "38"), { right: true, sign: "✓", words, whole: words });
   assert.equal(told(false, "12").words, "✗ answer 12: wrong, it is 38");
   assert.equal(told(false, null).words, "✗ no answer found: wrong, it is 38");
+});
+
+test("of two long answers the words that differ are told, and the whole beside", () => {
+  const told = (answer, reference, right = false) => answerOf({ checked: { right, answer, reference } });
+  const told1 = told(
+    "Der Arzt verkauft heute das Auto in der Stadt.",
+    "Der Arzt verkauft heute das Bett in der Stadt.",
+  );
+  assert.equal(told1.words, "✗ 1 of 9 words differs: Auto → Bett");
+  assert.equal(
+    told1.whole,
+    "✗ answer Der Arzt verkauft heute das Auto in der Stadt.: wrong, it is Der Arzt verkauft heute das Bett in der Stadt.",
+  );
+  assert.equal(told("a b c d e", "a b x y z e").words, "✗ 3 of 6 words differ: c d → x y z");
+  assert.equal(told("a b c d e f", "b c d e f").words, "✗ 1 of 6 words differs: a → –");
+  assert.equal(told("a b c d e f g", "a 1 c 2 e 3 g").words, "✗ 3 of 7 words differ: b → 1, d → 2, …");
+  assert.equal(told("1 2 3 4 5 6 x", "y y y y y y x").words, "✗ 6 of 7 words differ: 1 2 3 4 … → y y y y …");
+  assert.equal(told("a b c d e", "a b c d e", true).words, "✓ right: all 5 words");
+  assert.equal(told("a b c d e", "a b c d f", true).words, "✓ right, though 1 of 5 words differs: e → f");
+  assert.equal(told("a b c d", "a b c e f").words, "✗ answer a b c d: wrong, it is a b c e f", "one is short");
+  assert.equal(told(null, "a b c d e").words, "✗ no answer found: wrong, it is a b c d e");
+  const long = Array.from({ length: 600 }, (_, i) => `w${i}`);
+  const other = long.map((word) => `${word}'`);
+  assert.match(told(long.join(" "), other.join(" ")).words, /^✗ 600 of 600 words differ: w0 w1 w2 w3 … → w0' /);
 });
 
 test("what the server added to an end stays out of a saved trace", () => {

@@ -133,7 +133,7 @@ export function updateHead(
           ),
           ...(accepted === null ? [] : [h("span", {}, h("b", { text: percent(accepted) }), acceptedOf(figures))]),
           ...(answer
-            ? [h("span.answer", { text: answer.words, title: answer.words.length > SHORT ? answer.words : null })]
+            ? [h("span.answer", { text: answer.words, title: answer.whole.length > SHORT ? answer.whole : null })]
             : []),
           ...parting(figures),
           ...(silent ? [h("span.loud", { title: silent }, "drafted nothing: figures of plain decoding")] : []),
@@ -158,8 +158,8 @@ export function updateHead(
  * @param {Figures["answer"]} answer */
 function rightOrWrong(answer) {
   if (!answer) return h("span.right");
-  const { sign, words, right } = answer;
-  return h(`span.right${right ? "" : ".wrong"}`, { role: "img", "aria-label": words, title: words }, sign);
+  const { sign, whole, right } = answer;
+  return h(`span.right${right ? "" : ".wrong"}`, { role: "img", "aria-label": whole, title: whole }, sign);
 }
 
 /** Of how many runs a speed is told, and how far apart they lie. @param {Figures} figures @returns {string[]} */
