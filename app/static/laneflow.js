@@ -3,7 +3,7 @@
 // Stretches end where a line does, so nobody sees them; they are cut when the browser has laid the text out anyway.
 
 import { ghostChips, halfChips, tokenChip } from "./chips.js";
-import { h } from "./dom.js";
+import { count, h } from "./dom.js";
 import { flagsFor } from "./flags.js";
 import { lineStarts, trimStart } from "./lanetext.js";
 import { stepOf, stepWords } from "./run/steps.js";
@@ -17,6 +17,9 @@ import { TOKENS } from "./typing.js";
 const STRETCH = 40; // chips that a change may lay out again
 const SECTION = 4; // stretches
 
+/** Rounds in a row without tokens, which share one mark. @typedef {{mark: HTMLElement, first: number, last: number}}
+ *   Silence */
+
 export class LaneFlow {
   /** rounds that are drawn, and rounds that the time cursor shows */
   done = 0;
@@ -25,6 +28,8 @@ export class LaneFlow {
   chips = [];
   /** the parts of each round @type {HTMLElement[][]} */
   rounds = [];
+  /** by round, where it has no tokens @type {Silence[]} */
+  silences = [];
   /** what grows, and its chips @type {HTMLElement | null} */
   stretch = null;
   count = 0;
@@ -65,7 +70,7 @@ export class LaneFlow {
   grow() {
     const { run, store } = this;
     const visible = store.visibleRounds(run);
-    for (; this.done < run.rounds.length; this.done++) this.addRound(run.rounds[this.done], this.done >= visible);
+    for (; this.done < run.rounds.length; this.done++) this.addRound(run.rounds[this.done], visible);
     this.shown = visible;
     this.flag(this.flagsDone);
     this.dim();
@@ -76,12 +81,13 @@ export class LaneFlow {
     if (this.atEnd && this.store.status.phase === "running") this.element.scrollTop = this.element.scrollHeight;
   }
 
-  /** @param {import("./types/trace.js").Round} round @param {boolean} future */
-  addRound(round, future) {
+  /** @param {import("./types/trace.js").Round} round @param {number} visible rounds */
+  addRound(round, visible) {
     const { run, store } = this;
     const { ghosts, whitespace } = store.options;
-    const wrapper = this.wrapper(round.index, future);
     const step = stepOf(round);
+    if (!round.tokens.length && !step) return this.addSilent(round.index, visible);
+    const wrapper = this.wrapper(round.index, round.index >= visible);
     if (step) wrapper.append(h("span.stepmark", { title: stepWords(step), text: step.score.toFixed(2) }));
     wrapper.classList.toggle("step", Boolean(step?.accepted));
     for (const token of round.tokens) {
@@ -95,6 +101,17 @@ export class LaneFlow {
     }
   }
 
+  /** A round without tokens: those in a row share a mark, which counts them. @param {number} index
+   * @param {number} visible rounds */
+  addSilent(index, visible) {
+    const before = this.silences[index - 1];
+    const silence = before ?? { mark: this.wrapper(index, true), first: index, last: index };
+    silence.last = index;
+    this.silences[index] = silence;
+    this.rounds[index] = [silence.mark];
+    showSilence(silence, visible);
+  }
+
   /** Lay the text out anew: lines break elsewhere. */
   again() {
     const { scrollTop } = this.element;
@@ -102,6 +119,7 @@ export class LaneFlow {
     this.done = this.flagsDone = this.count = 0;
     this.chips = [];
     this.rounds = [];
+    this.silences = [];
     this.stretch = this.begun = null;
     this.grow();
     this.half();
@@ -194,7 +212,13 @@ export class LaneFlow {
   scrub() {
     const n = this.store.visibleRounds(this.run);
     const [from, to] = n < this.shown ? [n, this.shown] : [this.shown, n];
-    for (let i = from; i < to; i++) for (const part of this.rounds[i] ?? []) part.classList.toggle("fut", i >= n);
+    for (let i = from; i < to; i++) {
+      const silence = this.silences[i];
+      if (silence) {
+        showSilence(silence, n);
+        i = silence.last;
+      } else for (const part of this.rounds[i] ?? []) part.classList.toggle("fut", i >= n);
+    }
     const moved = n !== this.shown;
     this.shown = n;
     this.half();
@@ -247,4 +271,14 @@ export class LaneFlow {
     if (spot.top < box.top + 8) this.element.scrollTop += spot.top - box.top - box.height / 3;
     else if (spot.bottom > box.bottom - 8) this.element.scrollTop += spot.bottom - box.bottom + box.height / 3;
   }
+}
+
+/** Show how many of the rounds in a row without tokens are among the first n. @param {Silence} silence
+ * @param {number} n */
+function showSilence({ mark, first, last }, n) {
+  const shown = Math.min(n, last + 1) - first;
+  mark.classList.toggle("fut", shown <= 0);
+  if (shown > 1) mark.dataset.silent = String(shown);
+  else delete mark.dataset.silent;
+  mark.title = shown > 0 ? `${count(shown, "round")} without a token` : "";
 }

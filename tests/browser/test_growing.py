@@ -87,6 +87,57 @@ def test_a_long_text_is_laid_out_anew_by_moving_each_round_once(visit: Callable[
     assert moved < 3 * rounds
 
 
+MARKS = """() => [...document.querySelectorAll('.flow[data-key=beam] .round')].filter((one) => !one.querySelector('.k'))
+  .map((one) => [one.title, getComputedStyle(one).display !== 'none', one.dataset.silent ?? ''])"""
+
+
+def test_rounds_in_a_row_without_tokens_share_a_mark_that_counts_those_shown(visit_cases: Callable[..., Page]) -> None:
+    """As they come, as time is moved back and on, and when the text is laid out anew; the rest is left alone."""
+    page = visit_cases("?trace=all_methods&v=text")
+    silent = page.evaluate("draftscope.store.runs.get('beam').rounds.map((round) => !round.tokens.length)")
+    parts = "".join(".s"[one] for one in silent).split(".")
+    counts = [len(part) for part in parts if part]
+    assert len(counts) > 1 and sum(counts) > 50 and counts[0] > 6
+
+    def told(*shown: int) -> list[list[object]]:
+        words = [f"{n} round{'s' if n > 1 else ''} without a token" if n else "" for n in shown]
+        return [[word, n > 0, str(n) if n > 1 else ""] for word, n in zip(words, shown, strict=True)]
+
+    def at(call: int) -> object:
+        page.evaluate("(at) => draftscope.store.setTime({ mode: 'calls', at: at || Infinity })", call)
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        return page.evaluate(MARKS)
+
+    rest = [0] * (len(counts) - 1)
+    every = page.evaluate(MARKS)
+    assert every == told(*counts)
+    assert at(4) == told(4, *rest) and at(1) == told(1, *rest) and at(6) == told(6, *rest)
+    assert at(counts[0] + 2) == told(counts[0], 1, *rest[1:]) and at(0) == every
+    at(5)
+    page.evaluate("draftscope.store.setOption('whitespace', true)")
+    assert at(5) == told(5, *rest) and at(0) == every
+    page.evaluate(f"window.marks = {MARKS}")
+    changed = page.evaluate(
+        """async () => {
+          const { store } = draftscope, frame = () => new Promise((done) => requestAnimationFrame(done));
+          const { card, head, rounds } = store.runs.get("beam"), found = [];
+          store.begin([{ key: "beam", card }]);
+          store.push("beam", [head, rounds[0]]);
+          for (let i = 0; i < 20; i++) await frame();
+          const flow = document.querySelector(".flow[data-key=beam]"), seen = [];
+          const watch = new MutationObserver((records) => seen.push(...records.map((one) => one.target)));
+          watch.observe(flow, { childList: true, subtree: true, attributes: true, attributeFilter: ["class", "title"] });
+          for (let i = 1; i < 6; i++) {
+            store.push("beam", [rounds[i]]);
+            for (let j = 0; j < 20; j++) await frame();
+            found.push(marks());
+          }
+          return [found, seen.every((one) => one === flow.querySelector(".round"))];
+        }"""
+    )
+    assert changed == [[told(n) for n in range(2, 7)], True]
+
+
 def test_a_ruler_that_grew_is_one_that_was_drawn_anew(visit: Callable[..., Page]) -> None:
     """Only its end is painted while the text grows; numbers stand on another side of their ticks there."""
     page = visit()
