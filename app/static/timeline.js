@@ -5,6 +5,7 @@ import { lockedRun, nameOf } from "./columns.js";
 import { duration, h, ink } from "./dom.js";
 import { icon } from "./icons.js";
 import { drafted } from "./numbers.js";
+import { callWords } from "./run/calls.js";
 import { mainLine, SAYS, stepped } from "./run/phases.js";
 
 /**
@@ -29,6 +30,7 @@ const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
 export function mount(element, store, lab) {
   const canvas = h("canvas", { role: "slider", tabindex: 0, "aria-label": "Time shown", "aria-valuemin": 0 });
   const readout = h("output.readout");
+  const label = h("span.stripename", { hidden: true, "aria-hidden": "true" });
   const clockKey = h("span.clockkey", { hidden: true }, h("i.drafting"), "drafting", h("i.verifying"), "target call");
   /** @param {Parameters<typeof icon>[0]} name @param {string} label @param {() => void} onclick */
   const button = (name, label, onclick) =>
@@ -68,6 +70,7 @@ export function mount(element, store, lab) {
       ),
     ),
     canvas,
+    label,
     h(
       "div.modes",
       {},
@@ -82,7 +85,10 @@ export function mount(element, store, lab) {
   const lanes = () => [...store.runs.values()];
   const now = () => Math.min(store.time.at, store.span());
   const thin = () => store.lanes.length > FEW;
+  const sizes = () => (thin() ? [2, 1] : [ROW, GAP]); // pixels of a row, and of the gap below it
   let left = 0; // pixels that the names of the lanes take
+  /** where the pointer is over the canvas @type {{x: number, y: number} | null} */
+  let pointer = null;
 
   /** @param {number} at rounds or milliseconds */
   function seek(at) {
@@ -150,7 +156,7 @@ export function mount(element, store, lab) {
 
   function draw() {
     const rows = lanes();
-    const [row, gap] = thin() ? [2, 1] : [ROW, GAP];
+    const [row, gap] = sizes();
     const height = HEAD + Math.max(1, rows.length) * (row + gap) + AXIS;
     const ratio = devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
@@ -182,10 +188,38 @@ export function mount(element, store, lab) {
       panel: ink("--panel"),
     };
     c.textBaseline = "middle";
+    const over = rowOver();
+    if (over >= 0 && thin()) {
+      c.fillStyle = colours.line;
+      c.fillRect(x0, HEAD + over * (row + gap) - gap, width - x0, row + 2 * gap);
+    }
     rows.forEach((run, i) => drawRow(c, run, names[i], HEAD + i * (row + gap), row, x, x0, colours));
     axis(c, span, x, height, colours);
     if (store.time.at !== Infinity || store.status.phase !== "running") playhead(c, x(now()), height - AXIS, colours);
     words();
+    nameStripe();
+  }
+
+  /** The place of the lane whose stripe the pointer is over, or -1. */
+  function rowOver() {
+    const [row, gap] = sizes();
+    const at = pointer ? Math.floor((pointer.y - HEAD + gap / 2) / (row + gap)) : -1;
+    return at < store.runs.size ? at : -1;
+  }
+
+  /** The name of that lane, and its calls so far, beside the pointer. */
+  function nameStripe() {
+    const [row, gap] = sizes();
+    const at = rowOver();
+    const run = lanes()[at];
+    label.hidden = !pointer || !run;
+    if (!pointer || !run) return;
+    const text = `${nameOf(store, run)}: ${callWords(store.stats(run))}`;
+    if (label.textContent !== text) label.textContent = text;
+    const { style } = label;
+    style.left = `${canvas.offsetLeft + pointer.x}px`;
+    style.top = `${canvas.offsetTop + HEAD + at * (row + gap) - 4}px`;
+    label.classList.toggle("before", pointer.x > width / 2);
   }
 
   /** @param {Pen} c @param {Run} run @param {string} name @param {number} top @param {number} tall
@@ -282,7 +316,17 @@ export function mount(element, store, lab) {
     canvas.setPointerCapture(event.pointerId);
     point(event);
   });
-  canvas.addEventListener("pointermove", (event) => canvas.hasPointerCapture(event.pointerId) && point(event));
+  canvas.addEventListener("pointermove", (event) => {
+    const before = rowOver();
+    pointer = { x: event.offsetX, y: event.offsetY };
+    if (rowOver() === before) nameStripe();
+    else later();
+    if (canvas.hasPointerCapture(event.pointerId)) point(event);
+  });
+  canvas.addEventListener("pointerleave", () => {
+    pointer = null;
+    later();
+  });
   canvas.addEventListener("keydown", (event) => {
     if (STEPS[event.key]) stepBy(STEPS[event.key]);
     else if (event.key === "Home") seek(0);

@@ -346,6 +346,34 @@ def test_the_bar_of_many_lanes_stands_above_the_timeline(visit: Any) -> None:
     expect(page.locator(".lanesbar")).to_be_hidden()
 
 
+@pytest.mark.parametrize("case", ["all_methods", "first_look"])
+def test_a_stripe_of_the_timeline_tells_its_lane_and_its_calls_at_the_pointer(visit: Any, case: str) -> None:
+    """Thin stripes and those with names alike; of the calls shown, and no longer than the pointer is there."""
+    page = visit(f"?trace={case}&v=text")
+    canvas, label = page.get_by_role("slider", name="Time shown"), page.locator(".dock .stripename")
+    box = canvas.bounding_box()
+    lanes = page.evaluate("[...draftscope.store.runs.values()].map((run) => [run.card.title, run.rounds.length])")
+    pitch, row = (3, 2) if len(lanes) > 8 else (14, 10)
+    assert box and box["height"] > 3 + pitch * len(lanes)
+    expect(label).to_be_hidden()
+    for place, share in ((1, 0.3), (len(lanes) - 2, 0.95)):
+        title, calls = lanes[place]
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + 3 + place * pitch + row / 2)
+        expect(label).to_have_text(re.compile(rf"^{re.escape(title)}.*: (\d+) (target call|draft call|iteration)s?$"))
+        expect(label).to_contain_text(f": {calls} ")
+        spot = label.bounding_box()
+        assert spot and spot["x"] >= 0 and spot["x"] + spot["width"] <= 1440
+        assert spot["y"] + spot["height"] <= box["y"] + 3 + place * pitch + 1, "it covers no stripe from there on"
+    page.evaluate(f"{S}.setTime({{ mode: 'calls', at: 2 }})")
+    expect(label).to_contain_text(": 2 ")
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + box["height"] - 3)
+    expect(label).to_be_hidden()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 4)
+    expect(label).to_be_visible()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] - 300)
+    expect(label).to_be_hidden()
+
+
 def test_shares_have_one_axis_and_name_their_denominators(visit: Any) -> None:
     page = visit("?trace=first_look&v=shares")
     for trace in traces("first_look"):
