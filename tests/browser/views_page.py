@@ -24,7 +24,7 @@ import { createStore } from "./store.js";
 import { createUi } from "./ui.js";
 const store = (window.store = createStore());
 store.setOption("stage", "score");
-const lab = { ui: createUi(() => null), session: { catalogue: { names: NAMES }, on() {} } };
+const lab = { ui: createUi(() => null), session: { catalogue: { names: NAMES, presets: [] }, on() {} } };
 for (const spot of document.querySelectorAll("[data-view]")) (await import(`./${spot.dataset.view}.js`)).mount(spot, store, lab);
 const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 window.settle = frame;
