@@ -75,8 +75,8 @@ test("the other likely tokens of a place, without the one that was written", () 
     [10, 0.7],
     [11, 0.3],
   ];
-  const law = alternativesAt(run, 0, "sampled").map(({ token, p }) => [token, p]);
-  assert.deepEqual(law, [
+  const drawn = alternativesAt(run, 0, "sampled").map(({ token, p }) => [token, p]);
+  assert.deepEqual(drawn, [
     [11, 0.3],
     [12, 0],
   ]);

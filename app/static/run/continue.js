@@ -40,11 +40,11 @@ export function alternativesAt(run, pos, distribution = "raw") {
   if (!token) return [];
   const node = token.node == null ? null : run.rounds[token.round]?.nodes[token.node];
   const top = token.top_target ?? node?.top_target ?? [];
-  const law = distribution === "sampled" && node?.law_target ? new Map(node.law_target) : null;
+  const drawn = distribution === "sampled" && node?.law_target ? new Map(node.law_target) : null;
   return top
     .filter(([id]) => id !== token.token)
     .slice(0, MOST)
-    .map(([id, p]) => ({ token: id, p: law ? (law.get(id) ?? 0) : p }));
+    .map(([id, p]) => ({ token: id, p: drawn ? (drawn.get(id) ?? 0) : p }));
 }
 
 /** The forced beginning: its text up to the token that was chosen, and this one. @param {Run} run */
