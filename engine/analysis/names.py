@@ -160,7 +160,7 @@ NAMES: tuple[Name, ...] = (
         name="cost_ratio",
         unit="share",
         formula="(drafter's time / draft steps, of rounds that drafted) / (target's time / calls)",
-        note="Leviathan's c. A step writes a level of the draft, verified or not, or the whole draft where one pass does.",
+        note="Leviathan's c. A step writes a level, verified or not, or the whole draft where one pass does.",
     ),
     Name(name="speedup", unit="times", formula="tokens_per_s / that of ar on the same target in the same process"),
     Name(name="speedup_perprompt_mean", unit="times", formula="mean over the prompts of their own speedups"),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
+from engine.analysis.reading import read_file
 from engine.cases.claims import failures
 from engine.cases.recording import find, record, with_times_of
 from engine.cli.progress import track
@@ -104,7 +105,8 @@ def _record(lab: Lab, case: Preset, keep: bool = False) -> int:
     traces = record(lab, case, warm=not keep)
     if keep:
         pairs = [(trace, PRESETS / path) for trace, path in zip(traces, _paths(case, traces), strict=True)]
-        timed = [with_times_of(trace, Trace.load(path)) if path.is_file() else None for trace, path in pairs]
+        there = [read_file(path) if path.is_file() else [] for _, path in pairs]
+        timed = [with_times_of(trace, old[0]) if old else None for (trace, _), old in zip(pairs, there, strict=True)]
         if others := [path.name for (_, path), one in zip(pairs, timed, strict=True) if one is None]:
             print(f"{case.name}: not recorded, {', '.join(others)} hold no such rounds: leave out --keep-times")
             return 1

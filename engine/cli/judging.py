@@ -193,10 +193,9 @@ def _lines(
         judge.threshold,  # of the card, not of the weights
         args.limit,
         args.problem_seed,
-        args.source,
+        [args.source, _contents(args.source)],
         args.shots,
-        args.shots_from,
-        hashlib.sha256(json.dumps([[p.prompt, p.answer] for p in items]).encode()).hexdigest(),
+        [args.shots_from, _contents(args.shots_from)],
         args.times,
         _decoding(args, judge),
     ]
@@ -216,6 +215,12 @@ def _lines(
         if args.minutes and spent > args.minutes * 60:
             break
     return [unit["line"] for unit in sweep.found() if unit["unit"] < len(items)]
+
+
+def _contents(source: str) -> str:
+    """What a file of problems holds, so that an edited one is another; nothing of a data set."""
+    path = Path(source)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if source and path.is_file() else ""
 
 
 def _flaw(settings: int, unit: Mapping[str, Any]) -> str:

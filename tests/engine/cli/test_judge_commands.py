@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from engine.cli import main
+from engine.cli.judging import _contents
 from engine.errors import ConfigError
 from engine.files.held import hold
 from engine.judge.classifier import Settings, scores_of
@@ -394,3 +395,12 @@ def test_from_translations_to_results(
     rows = json.loads((tmp_path / "judge-translation.json").read_text())["rows"]
     assert "math" not in {row["group"] for row in rows} and all(row["bleu_drop"]["n"] == 2 for row in rows)
     assert "BLEU's drop against SD" in (tmp_path / "judge-translation.md").read_text()
+
+
+def test_an_edited_file_of_problems_is_another_evaluation(tmp_path: Path) -> None:
+    file = tmp_path / "g.jsonl"
+    file.write_text("one")
+    before = _contents(str(file))
+    file.write_text("two")
+    assert before and _contents(str(file)) not in ("", before)
+    assert _contents("") == _contents("datasets:gsm8k:main:test") == ""
