@@ -124,9 +124,9 @@ def test_a_lack_of_memory_is_told(toy: Lab, call: str, monkeypatch: pytest.Monke
         calls[call]()
 
 
-def test_a_draft_that_writes_alone_reads_no_more_than_it_can(zoo: Zoo) -> None:
+def test_a_draft_that_writes_alone_reads_no_more_than_it_can(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = zoo.lab("llama", draft="noise")
-    lab.models["draft"].context = 4  # type: ignore[misc]
+    monkeypatch.setattr(lab.models["draft"], "context", 4)
     assert lab.run("draft_alone", [5, 6, 7], max_new_tokens=1).tokens
     with pytest.raises(ConfigError, match="The prompt has 4 tokens, and the draft model reads at most 4"):
         lab.run("draft_alone", [5, 6, 7, 8])
