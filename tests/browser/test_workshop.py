@@ -118,9 +118,13 @@ def test_filters_narrow_list_and_table(visit, tmp_path):
     page.get_by_label("Open a mined file").set_input_files(scored_file(tmp_path / "scored.jsonl"))
     column = page.locator(".mismatchhead", has_text="target → draft").get_by_text("judge score")
     expect(column).to_be_visible()
-    spots = [one.bounding_box() for one in (column, page.locator(".mismatch .scored").first)]
-    assert abs(some(spots[0])["x"] + some(spots[0])["width"] - some(spots[1])["x"] - some(spots[1])["width"]) < 12
-    assert some(spots[0])["y"] < some(spots[1])["y"]
+    expect(page.locator(".mismatch .scored").first).to_be_visible()
+    right, left, above = page.evaluate("""() => {
+      const head = [...document.querySelectorAll(".mismatchhead *")].find((one) => one.textContent === "judge score");
+      const [a, b] = [head, document.querySelector(".mismatch .scored")].map((one) => one.getBoundingClientRect());
+      return [a.right, b.right, b.top - a.top];
+    }""")
+    assert abs(right - left) < 12 and above > 0
     expect(page.get_by_role("option", name=re.compile(r"judge score 0\.\d+")).first).to_be_visible()
     _head, prompts = read_mined(RECORDED)
     labels = [label for prompt in prompts for label in prompt.labels]
