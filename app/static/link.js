@@ -180,9 +180,9 @@ export function createLink(store, session, notify = () => {}) {
 
   /** The stage as an address says, and as usual where it says nothing. @param {LinkView} view */
   function anew(view) {
-    const plain = /** @type {const} */ ({ ghosts: false, whitespace: false, flags: true });
-    const lists = /** @type {const} */ ({ distribution: "sampled", order: "target" });
-    choose({ ...plain, ...lists, ...usualStage(store.lanes), ...view.options });
+    const shown = { ghosts: false, whitespace: false, flags: true };
+    const plain = /** @type {const} */ ({ ...shown, distribution: "sampled", order: "target" });
+    choose({ ...plain, ...usualStage(store.lanes), ...view.options });
     for (const name of [...store.filters.keys()]) store.setFilter(name, null);
     filter(view);
     store.setHover(null);

@@ -1,11 +1,11 @@
 """Trajectories: several answers to one prompt, one after another, by one method whose tables carry over (STAND, section
 5.1)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.config import TRAJECTORY_TEMPERATURE, TRAJECTORY_TOKENS, Card, whole_number
+from engine.config import TRAJECTORY_TEMPERATURE, TRAJECTORY_TOKENS, Card, RunConfig, whole_number
 from engine.errors import ConfigError
 from engine.loop import Method
 from engine.runs.pair import Pair
@@ -44,19 +44,19 @@ def follow(
         raise ConfigError(f"n must be an integer >= 1, not {n!r}.")
     options = {**DEFAULTS, **given}
     card, _, config = ready(pair, method, prompt, options, keep)
-    return _follow(pair, method, prompt, times, options, keep, lambda: living(pair, card, replace(config, seed=0)))
+    return _follow(pair, card, prompt, times, options, replace(config, seed=0), keep)
 
 
 def _follow(
     pair: Pair,
-    method: str | Card,
+    card: Card,
     prompt: str | Sequence[int],
     n: int,
     given: Mapping[str, Any],
+    config: RunConfig,
     keep: Method | None,
-    make: Callable[[], Method],
 ) -> Iterator[Event]:
-    method_kept = keep or make()
+    method = keep or living(pair, card, config)
     earlier: list[list[str]] = []
     for i in range(n):
         marks = {**(given.get("extras") or {}), "trajectory": i, "trajectories": n}
@@ -64,7 +64,7 @@ def _follow(
             marks["earlier"] = list(earlier)
         pieces: list[str] = []
         options = {**given, "seed": given["seed"] + STRIDE * i, "extras": marks}
-        for event in stream(pair, method, prompt, options, method_kept):
+        for event in stream(pair, card, prompt, options, method):
             if isinstance(event, Round):
                 pieces += [token.piece for token in event.tokens]
             yield event
