@@ -16,7 +16,7 @@ from engine.draft import EMPTY, Draft
 from engine.errors import EngineFault
 from engine.model import Forward, Session, Tokenizer
 from engine.model.devices import synchronise
-from engine.parts import Context, Drafter, Early, Outcome, Rule
+from engine.parts import Choosing, Context, Drafter, Early, Kit, Outcome, Rule
 from engine.record import Recorder
 from engine.streams import Streams
 from engine.threshold import OVERLAP_N, taken_at
@@ -38,6 +38,17 @@ class Method:
     rule: Rule
     knobs: dict[str, KnobValue]
     taken: Lock = field(default_factory=Lock, repr=False)  # held by the run that is in progress
+
+    def given(self, kit: Kit) -> None:
+        """Let the parts that choose by a run's sampling or task know those of the next.
+
+        Raises:
+            ConfigError: the task's judge is not loaded, or not for rounds as they come. ModelMismatch: it is another
+                pair's.
+        """
+        for part in (self.shape, self.rule):
+            if isinstance(part, Choosing):
+                part.given(kit)
 
 
 class Stopwatch:
@@ -62,6 +73,7 @@ class Decoding:
     tokenizer: Tokenizer
     config: RunConfig
     streams: Streams
+    kit: Kit | None = None  # what a method that lives on is given as the run begins: it may have served others since
     clock: Callable[[], float] = field(default_factory=lambda: perf_counter)
     writer: Writer = "target"  # who writes: a model, whose session `target` then is, or the drafter by itself
     devices: Collection[torch.device] = ()  # that work for this run, besides the CPU
@@ -98,6 +110,8 @@ class Decoding:
             EngineFault: so many rounds in a row gave no token that none will come.
         """
         watch = Stopwatch(self._now)
+        if self.kit:
+            self.method.given(self.kit)
         self.method.shape.begin()
         self.method.drafter.begin(self.tokens)
         if self.prompt > 1 and self.writer != "nat":

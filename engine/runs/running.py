@@ -25,7 +25,6 @@ from engine.methods.compose import build
 from engine.model import Session
 from engine.model.forks import FORKS
 from engine.model.source import SourceSession
-from engine.parts import Choosing
 from engine.runs.costs import costs_of, with_costs
 from engine.runs.pair import Pair
 from engine.sampling import entropy
@@ -200,9 +199,8 @@ def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None
     pair.use_threads()
     kit = with_costs(pair, card, config)
     method = reuse or build(card, kit, config.knobs)
-    for part in (reuse.shape, reuse.rule) if reuse is not None else ():
-        if isinstance(part, Choosing):
-            part.given(kit)
+    if reuse is not None:
+        method.given(kit)  # what does not suit it is told now; taken for good as the run begins
     model = kit.model(card.writer) if card.writer == "draft" else pair.target
     wide = method.shape.width if isinstance(method.shape, BeamWidth) else 0
     room = min(config.max_new_tokens, max(model.longest - len(config.prompt_ids), 0))
@@ -212,7 +210,9 @@ def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None
     if config.looks:
         _watch(session)
     devices = {device for one in (pair.target, *kit.models.values()) for device in one.devices if device.type != "cpu"}
-    return Decoding(method, session, pair.target.tokenizer, config, kit.streams, writer=card.writer, devices=devices)
+    return Decoding(
+        method, session, pair.target.tokenizer, config, kit.streams, kit=kit, writer=card.writer, devices=devices
+    )
 
 
 def _watch(session: Session) -> None:

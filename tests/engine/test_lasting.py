@@ -17,6 +17,7 @@ from engine.model import Model
 from engine.reward.likelihood import LikelihoodReward
 from engine.runs import costs as measuring
 from engine.runs import running
+from engine.trace.events import Round
 from engine.trace.metrics import metrics
 from tests.engine.analysis.made import sd
 from tests.engine.judge.chance import give_judge
@@ -73,14 +74,21 @@ def test_costs_are_those_of_the_drafter_s_own_knobs(toy: Lab, monkeypatch: pytes
     assert asked == ["every:2", "first:1"]
 
 
+THRESHOLDS = {"arithmetic": 0.25, "functions": 0.5}
+
+
+def judged(zoo: Zoo, folder: Path) -> Lab:
+    """A lab with a judge for each of two tasks, known by their thresholds."""
+    lab = zoo.lab("llama", draft="noise")
+    for seed, (task, threshold) in enumerate(THRESHOLDS.items()):
+        judge = give_judge(lab, folder / task, role=f"judge:{task}", seed=seed, task=task)
+        replace(judge, threshold=threshold).save(folder / task)
+    return lab
+
+
 @pytest.mark.parametrize("reused", [True, False])
 def test_a_method_that_lives_on_takes_the_judge_of_each_task(zoo: Zoo, tmp_path: Path, reused: bool) -> None:
-    lab = zoo.lab("llama", draft="noise")
-    thresholds = {}
-    for task, seed in (("arithmetic", 1), ("functions", 2)):
-        judge = give_judge(lab, tmp_path / task, role=f"judge:{task}", seed=seed, task=task)
-        thresholds[task] = 0.25 * seed
-        replace(judge, threshold=thresholds[task]).save(tmp_path / task)
+    lab = judged(zoo, tmp_path)
     living = lab.living("autojudge")
     for task in ("functions", "arithmetic", "functions"):
         given: dict[str, Any] = {"max_new_tokens": 8, "extras": {"task": task}, "record": "full"}
@@ -90,7 +98,19 @@ def test_a_method_that_lives_on_takes_the_judge_of_each_task(zoo: Zoo, tmp_path:
             (trace,) = lab.trajectories("autojudge", [5, 6], 1, temperature=0.0, **given)
         alone = lab.run("autojudge", [5, 6], **given)
         assert trace.token_ids == alone.token_ids
-        assert {event.extras["judge_threshold"] for event in trace.rounds} == {thresholds[task]}
+        assert {event.extras["judge_threshold"] for event in trace.rounds} == {THRESHOLDS[task]}
+
+
+def test_runs_that_are_prepared_side_by_side_each_have_their_own_task_s_judge(zoo: Zoo, tmp_path: Path) -> None:
+    lab = judged(zoo, tmp_path)
+    living = lab.living("autojudge")
+    prepared = {
+        task: lab.stream("autojudge", [5, 6], reuse=living, max_new_tokens=4, extras={"task": task})
+        for task in THRESHOLDS
+    }
+    for task, events in prepared.items():
+        rounds = [event for event in events if isinstance(event, Round)]
+        assert {event.extras["judge_threshold"] for event in rounds} == {THRESHOLDS[task]}
 
 
 def test_trajectories_ask_for_the_room_of_their_texts(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
