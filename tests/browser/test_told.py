@@ -162,14 +162,37 @@ def test_the_saved_text_has_every_lane_however_many_the_window_shows(visit: Any)
     assert f'viewBox="0 0 {lanes.evaluate("(e) => e.scrollWidth")} ' in saved
 
 
+WIDE = {"first_look": 3, "easd_helps": 2, "fourth_try": 2}  # cases -> lanes that tell of how many were accepted
+
+
 @pytest.mark.parametrize(
-    ("case", "width"), [*(("first_look", w) for w in (320, 390, 768, 1440, 1920)), ("easd_helps", 1440)]
+    ("case", "width"),
+    [
+        ("easd_helps", 1440),
+        *((case, w) for case in ("first_look", "fourth_try") for w in (320, 375, 390, 768, 1440, 1920)),
+    ],
 )
 def test_no_figure_of_a_lane_is_cut(visit: Any, case: str, width: int) -> None:
     page = visit(f"?trace={case}&v=text", width=width)
-    expect(page.locator(".lane .figures dt", has_text="accepted of")).to_have_count(3 if case == "first_look" else 2)
+    expect(page.locator(".lane .figures dt", has_text="accepted of")).to_have_count(WIDE[case])
     cut = "[...document.querySelectorAll('.figures')].filter((e) => e.scrollWidth > e.clientWidth).length"
     assert page.evaluate(cut) == 0
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (375, 844)])
+def test_a_phone_s_first_screen_shows_some_of_the_text(visit: Any, width: int, height: int) -> None:
+    page = visit("?trace=first_look&v=text", width, height)
+    flow, next_lane = page.locator(".lane .flow").first, page.locator(".lane").nth(1)
+    line = flow.evaluate("(e) => e.querySelector('.k, span').getBoundingClientRect().bottom")
+    assert line < page.locator(".dock").bounding_box()["y"]
+    assert next_lane.bounding_box()["x"] < width - 12, "and that there is a lane beside it"
+
+
+@pytest.mark.parametrize("width", [360, 375, 390])
+def test_rooms_and_tools_have_a_line_each_on_a_phone(visit: Any, width: int) -> None:
+    page = visit("?trace=first_look&v=text", width)
+    for part in (".top .rooms > a", ".top .tools > button"):
+        assert page.evaluate(f"new Set([...document.querySelectorAll('{part}')].map((e) => e.offsetTop)).size") == 1
 
 
 FLAGS_AWAY = """() => [...document.querySelectorAll('.k.flagged')].filter((chip) => {
