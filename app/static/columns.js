@@ -2,6 +2,7 @@
 // Reading a run by position, round and node; every view resolves selections here.
 
 import { count } from "./dom.js";
+import { valueWord } from "./lanetext.js";
 import { whose } from "./run/whose.js";
 
 /**
@@ -106,13 +107,12 @@ const givenWords = (forced, last) => `given ${forced > 1 ? `${count(forced, "tok
 function settingsOf({ head }) {
   const { knobs = {}, extras = {}, max_new_tokens: limit } = head ?? {};
   const { trajectory, forced } = /** @type {import("./types/trace.js").HeadExtras} */ (extras);
-  const value = (/** @type {unknown} */ given) => (typeof given === "number" ? Number(given.toPrecision(4)) : given);
   /** @type {[string, string | false][]} */
   const told = [
     ["trajectory", typeof trajectory === "number" && `trajectory ${trajectory + 1}`],
     ["forced", typeof forced === "number" && givenWords(forced, head?.prompt_pieces?.at(-1) ?? "")],
     .../** @type {[string, string][]} */ (
-      Object.entries(knobs).map(([name, given]) => [name, `${name} ${value(given)}`])
+      Object.entries(knobs).map(([name, given]) => [name, `${name} ${valueWord(given)}`])
     ),
     ["limit", `at most ${(limit ?? 0) + (typeof forced === "number" ? forced : 0)} tokens`], // with the forced ones
   ];
@@ -147,8 +147,8 @@ function nameParts(store, run) {
 /** @param {string} title @param {string[]} words */
 const named = (title, words) => (words.length ? `${title} (${words.join(", ")})` : title);
 
-/** A lane's title with all that tells it from the other lanes. @param {Store} store @param {Run} run
- * @returns {string} */
+/** A lane's title with all that tells it from the other lanes, as engine/analysis/labels.py has it.
+ * @param {Store} store @param {Run} run @returns {string} */
 export function nameOf(store, run) {
   const { title, settings, other, number } = nameParts(store, run);
   return named(title, [...settings, ...other, ...number]);

@@ -26,11 +26,15 @@ export function knobParts(run) {
   return which.length + parts.length ? which.concat(parts) : none;
 }
 
+/** A knob's value as it is written, as `word` in engine/analysis/labels.py. @param {unknown} value */
+export function valueWord(value) {
+  if (typeof value === "boolean") return value ? "on" : "off";
+  return String(typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value);
+}
+
 /** A knob's value with its unit. @param {unknown} value @param {string} [unit] */
 function valueText(value, unit = "") {
-  if (typeof value === "boolean") return value ? "on" : "off";
-  if (typeof value !== "number") return value;
-  return `${Number(value.toPrecision(4))}${unitAfter(value, unit)}`;
+  return typeof value === "number" ? `${valueWord(value)}${unitAfter(value, unit)}` : valueWord(value);
 }
 
 /** What is said of a unit after its number, with the blank between them. @param {number} value @param {string} unit */

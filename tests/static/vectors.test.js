@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { nameOf } from "../../app/static/columns.js";
 import { apart, marks, visible } from "../../app/static/dom.js";
 import { nats, perCall, percent, times } from "../../app/static/draw.js";
 import { atThreshold } from "../../app/static/judgement.js";
@@ -10,7 +11,9 @@ import { byPosition, calibration, incomparable, summary, tcrOf, wilson } from ".
 import { wordsIn } from "../../app/static/run/intro.js";
 import { divergenceOf, statsOf } from "../../app/static/run.js";
 import { csv } from "../../app/static/save.js";
+import { createStore } from "../../app/static/store.js";
 import { alike, recordedRun, vectorsOf } from "./recorded.js";
+import { round, trace } from "./runs.js";
 
 /** @param {any} found @param {any} wanted @param {string} what */
 function same(found, wanted, what) {
@@ -108,5 +111,19 @@ test("cells that a spreadsheet would run are saved as the engine exports them", 
   for (const { text, cell } of vectorsOf("cells").cases) {
     const quoted = /[\n\r]/.test(cell) ? `"${cell}"` : cell;
     assert.equal(csv(["text"], [[text]]), `text\r\n${quoted}\r\n`);
+  }
+});
+
+test("lanes are called what the engine's tables call them", () => {
+  for (const { heads, names } of vectorsOf("names").cases) {
+    const store = createStore();
+    store.load(
+      heads.map((/** @type {any} */ head, /** @type {number} */ at) => {
+        const lane = trace(`lane${at}`, [round()], head);
+        return { ...lane, card: { ...lane.card, title: head.title } };
+      }),
+    );
+    const found = [...store.runs.values()].map((run) => nameOf(store, run));
+    assert.deepEqual(found, names);
   }
 });

@@ -39,7 +39,7 @@ def test_names_tell_runs_of_one_title_apart() -> None:
     first, fourth = recorded("fourth_try-0-stand", "fourth_try-1-stand").values()
     assert labels([first, fourth]) == ["STAND (trajectory 1)", "STAND (trajectory 4)"]
     assert labels([first]) == ["STAND"]
-    assert labels([first, first]) == ["STAND, 1", "STAND, 2"]
+    assert labels([first, first]) == ["STAND (1)", "STAND (2)"]
     modes = recorded("cm_modes-0-ar", "cm_modes-1-cm_asd", "cm_modes-2-cm_asd")
     names = labels(list(modes.values()))
     assert (
@@ -53,7 +53,9 @@ def test_lanes_are_compared_in_json_types() -> None:
     assert list(found["verdicts"]) == list(lanes)
     (pair,) = found["divergences"]  # the third answers another prompt
     assert pair["lanes"] == ["near_tie-0-ar", "near_tie-1-sd"] and pair["cause"] == "near-tie" and pair["pos"] == 5
-    assert found["verdicts"]["fourth_try-0-stand"]["unsaid"] == "Autoregressive has another dtype"
+    assert found["verdicts"]["fourth_try-0-stand"]["unsaid"] == (
+        "Autoregressive (“English: Tomorrow the cheap …”, greedy) has another dtype"
+    )
 
 
 def test_a_lane_that_never_ran_is_left_out() -> None:
@@ -97,8 +99,8 @@ def test_names_tell_trajectories_then_knobs_and_number_what_is_alike() -> None:
         "SD (a on, b 1)",
         "SD (a off, b 2)",
     ], "two knobs at most"
-    assert labels(named({"a": 1}, {"a": 1}, {"a": 1})) == ["SD, 1", "SD, 2", "SD, 3"]
-    assert labels(named({"a": 1}, {"a": 2}, {"a": 2})) == ["SD (a 1)", "SD (a 2), 1", "SD (a 2), 2"]
+    assert labels(named({"a": 1}, {"a": 1}, {"a": 1})) == ["SD (1)", "SD (2)", "SD (3)"]
+    assert labels(named({"a": 1}, {"a": 2}, {"a": 2})) == ["SD (a 1)", "SD (a 2, 1)", "SD (a 2, 2)"]
     drawn = [*named({"a": 1}, trajectory=0), *named({"a": 1}, trajectory=3), *named({"a": 1})]
     assert labels(drawn) == ["SD (trajectory 1)", "SD (trajectory 4)", "SD"]
     assert labels(named({"a": 1}, {"a": 2}, trajectory=3)) == ["SD (a 1)", "SD (a 2)"]
