@@ -12,7 +12,9 @@ from engine.tasks.sandbox import run_python
 
 FAMILY = "humaneval"
 STOPS = ("\nclass ", "\ndef ", "\n#", "\n@", "\nprint", "\nif ", "\nassert", "\n```")
-_FENCE = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```[\w+#.-]*[ \t]*(?:\n|\Z)(.*?)(?:```|\Z)", re.DOTALL)
+_BEGUN = re.compile(r"(?:[ \t]*\n)*(?:  |\t|def |class |import |from |@)")  # as code begins, and talk of it does not
+_IMPORTS = re.compile(r"\s*(?:(?:from|import) [^\n]*\n+)+")
 
 
 def problem(row: dict[str, Any]) -> Problem:
@@ -29,13 +31,24 @@ def problem(row: dict[str, Any]) -> Problem:
     return Problem(FAMILY, words(row, "task_id", FAMILY), prompt, solution, tests)
 
 
+def fenced(text: str) -> tuple[str, bool]:
+    """The code of a response, and whether a fence opens it: the first fenced block, or what stands before a fence that
+    only ends the code, as where the prompt opened one; all of a text without fences."""
+    fence = _FENCE.search(text)
+    if fence is None:
+        return text, False
+    before = text[: fence.start()]
+    return (before, False) if _BEGUN.match(before) else (fence.group(1), True)
+
+
 def extract(text: str) -> str | None:
-    """The code in a response: a fenced block, or the continuation up to the end of the function; None when empty."""
-    fenced = _FENCE.search(text)
-    if fenced:
-        return fenced.group(1)
-    ends = [at for stop in STOPS if (at := text.find(stop, 1)) >= 0]
-    code = text[: min(ends, default=len(text))]
+    """The code in a response: a fenced block, or the continuation up to the end of the function, which may stand behind
+    imports; None when empty."""
+    code, opened = fenced(text)
+    if not opened:
+        imports = _IMPORTS.match(code)
+        ends = [at for stop in STOPS if (at := code.find(stop, imports.end() if imports else 1)) >= 0]
+        code = code[: min(ends, default=len(code))]
     return code if code.strip() else None
 
 

@@ -43,10 +43,8 @@ def _lines(value: Any, name: str) -> list[str]:
 
 def extract(text: str) -> str | None:
     """The code before [DONE] or in a fence; None when there is none."""
-    code = text.split(END)[0]
-    if "```" in code:
-        return humaneval.extract(code)
-    return code.replace("[BEGIN]", "").replace("\r\n", "\n") if code.strip() else None
+    code, _ = humaneval.fenced(text.split(END)[0].replace("[BEGIN]", "").replace("\r\n", "\n"))
+    return code if code.strip() else None
 
 
 def equivalent(a: str | None, b: str | None) -> bool:

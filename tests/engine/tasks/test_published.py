@@ -87,6 +87,38 @@ def test_completions_are_run_with_their_tests() -> None:
         humaneval.problem(CODE | {"entry_point": "f); import os; g("})
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "    return x + x\n```\n",  # the fence that ends a prompt which stood in one
+        "    return x + x\n```",
+        "    return x + x\n```\n\nThis doubles x.\n",
+        "```Python\ndef twice(x):\n    return x + x\n```\nDone.\n",
+        "Sure:\n\n```python3\ndef twice(x):\n    return x + x\n```\nDone.\n",
+        " Either ```x + x``` or this:\n```\ndef twice(x):\n    return x + x\n```\n",
+        "import math\nfrom typing import Any\n\n\ndef twice(x):\n    return x + x\n\n\ndef other(x):\n    return 1 / 0\n",
+    ],
+)
+def test_code_is_found_beside_fences_of_any_kind(text: str) -> None:
+    assert humaneval.score(humaneval.problem(CODE), text) == 1.0
+
+
+def test_a_fence_that_holds_nothing_is_no_code() -> None:
+    assert humaneval.extract("```python\n```\n") is None and mbpp.extract("Sure:\n```python\n\n```") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def add(x, y):\n    return x + y\n\ndef inc(x):\n    return add(x, 1)\n```\n[DONE]",
+        "[BEGIN]\ndef inc(x):\n    return x + 1\n```\nThis adds one.\n",
+        "```Python\ndef inc(x):\n    return x + 1\n```\nDone.",
+    ],
+)
+def test_short_programs_are_found_beside_fences_of_any_kind(text: str) -> None:
+    assert mbpp.score(mbpp.problem(SHORT), text) == 1.0
+
+
 def test_short_programs() -> None:
     problem = mbpp.problem(SHORT)
     assert "assert inc(1) == 2" in problem.prompt and problem.prompt.endswith("[BEGIN]\n")
