@@ -1,7 +1,7 @@
 """GSM8K (Cobbe et al. 2021): grade-school word problems, read from a file that the user gives.
 
 Prompt and answer pattern follow `gsm8k_cot_llama` of lm-evaluation-harness: the last "The final answer is ...", commas,
-dollar signs and a closing dot ignored. Only the response is searched (AutoJudge register A11).
+dollar signs, a closing dot and the stars of bold text ignored. Only the response is searched (AutoJudge register A11).
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ PROMPT = (
     "Given the following problem, reason and give a final answer to the problem.\nProblem: {question}\n"
     'Your response should end with "The final answer is [answer]" where [answer] is the response to the problem.\n'
 )
-_NUMBER = re.compile(r"[Tt]he final answer is:?\s*\$?((?:-?[$0-9.,]{2,})|(?:-?[0-9]+))(?![0-9/])")
-_ANY = re.compile(r"[Tt]he final answer is:?\s*(.+?)(?:\.?(?<!\s)\s*$|\.\s|\n)", re.MULTILINE)
+_NUMBER = re.compile(
+    r"[Tt]he final answer is:?[\s*]*\$?((?:-?[$0-9.,]{2,})|(?:-?[0-9]+))(?![0-9]|[.,][0-9]|\s*/\s*[0-9])"
+)
+_ANY = re.compile(r"[Tt]he final answer is:?[\s*]*(.+?)(?:\.?(?<!\s)\s*$|\.\s|\n)", re.MULTILINE)
 _GOLD = re.compile(r"####\s*(.+)")
 
 
@@ -43,7 +45,7 @@ def extract(text: str) -> str | None:
         return None
     last = max(start for start, _ in found)
     said = [answer for start, answer in found if start == last][-1]  # the number, where both patterns match
-    return said.replace(",", "").replace("$", "").rstrip(".").strip()
+    return said.replace(",", "").replace("$", "").strip("* ").rstrip(".").strip()
 
 
 def equivalent(a: str | None, b: str | None) -> bool:
