@@ -60,9 +60,7 @@ class Matches:
     def copy(self, where: str, weight: int, n: int, climb: bool = False) -> Copied:
         """At most n tokens that followed the match there. `climb` is for the dynamic automaton alone."""
         if where == "static" and self.static is not None:
-            follow = self.static.likely if self.likely else self.static.continuation
-            at, tokens = follow(self._state, n)
-            here = self.static.place(at)
+            places, tokens = self._followed(self.static, n)
             found: Source = {
                 "kind": "automaton",
                 "match": self._match,
@@ -70,8 +68,7 @@ class Matches:
                 "seen": int(self.static.count[self._state]),
             }
             sources: list[Source] = [
-                found | Source(step=i) | here | Source(pos=here["pos"] + i) | self.static.passage(at + i)
-                for i in range(len(tokens))
+                found | Source(step=i) | self.static.place(at) | self.static.passage(at) for i, at in enumerate(places)
             ]
             return Copied(where, self._match, weight, tokens, sources)
         match, at, tokens = self.dynamic.continuation(n, climb)
@@ -80,6 +77,13 @@ class Matches:
             Source(kind="automaton", match=match, where=where, step=i) | place(at + i) for i in range(len(tokens))
         ]
         return Copied("dynamic", match, weight, tokens, sources)
+
+    def _followed(self, static: StaticAutomaton, n: int) -> tuple[Sequence[int], list[int]]:
+        """Corpus positions and tokens of at most n that followed the static match."""
+        if self.likely:
+            return static.likely(self._state, n)
+        at, tokens = static.continuation(self._state, n)
+        return range(at, at + len(tokens)), tokens
 
     def __len__(self) -> int:
         return len(self.dynamic)

@@ -72,10 +72,10 @@ class StaticAutomaton:
         tokens = self.corpus[at : at + n].tolist()
         return at, tokens[: next((i for i, t in enumerate(tokens) if t < 0), len(tokens))]
 
-    def likely(self, state: int, n: int) -> tuple[int, list[int]]:
-        """Corpus position and at most n tokens along the edges that lead to the most frequent states; ties by token."""
-        tokens: list[int] = []
-        at = int(self.first[state]) + 1
+    def likely(self, state: int, n: int) -> tuple[list[int], list[int]]:
+        """At most n tokens along the edges that lead to the most frequent states, ties by token, and the corpus
+        position of each: where what has been followed up to it stands first."""
+        places, tokens = list[int](), list[int]()
         while len(tokens) < n:
             low, high = int(self.offset[state]), int(self.offset[state + 1])
             best = max(
@@ -85,7 +85,8 @@ class StaticAutomaton:
                 break
             tokens.append(int(self.token[best]))
             state = int(self.goal[best])
-        return at, tokens
+            places.append(int(self.first[state]))
+        return places, tokens
 
     def place(self, at: int) -> Source:
         """Text number and position within it, of a corpus position."""

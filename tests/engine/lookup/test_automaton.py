@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from engine.errors import AssetError, ModelMismatch
 from engine.lookup.automaton import SuffixAutomaton
+from engine.lookup.matches import Matches
 from engine.lookup.memory import DynamicMemory
 from engine.lookup.static import build_static, load_static, tokenizer_mark
 from tests.modes import alike
@@ -88,7 +89,21 @@ def test_likely_follows_the_most_frequent_edge():
     for token in (1, 2):
         state, match = static.step(state, match, token)
     assert static.continuation(state, 3)[1] == [3]
-    assert static.likely(state, 3)[1] == [4]
+    assert static.likely(state, 3) == ([6], [4])  # where the first of those stands, not the first [1, 2]
+
+
+@settings(max_examples=60)
+@given(st.lists(texts, min_size=1, max_size=4), texts)
+def test_each_copied_token_is_told_from_where_it_stands(corpus, text):
+    for likely in (False, True):
+        matches = Matches("run", 1000, build_static(corpus), 0, likely)
+        matches.begin(text)
+        copied = matches.copy("static", 1, 4)
+        for i, (token, source) in enumerate(zip(copied.tokens, copied.sources, strict=True)):
+            assert source["passage"][source["here"]] == token
+            document, pos = source["document"], source["pos"]
+            known = [*text[len(text) - copied.match :], *copied.tokens[: i + 1]]
+            assert corpus[document][pos + 1 - len(known) : pos + 1] == known
 
 
 @settings(max_examples=60)
