@@ -87,7 +87,11 @@ def added(tokenizer: Tokenizer, ids: Sequence[int], more: Sequence[int]) -> str:
 
 
 def following(tokenizer: Tokenizer, text: str, more: str) -> list[int]:
-    """The ids of `more` behind `text`: those of the whole text from there on, where a token begins there."""
+    """The ids of `more` behind `text`: those of the whole text from there on, where a token begins there. A tokenizer
+    that tells no places (`is_fast` is false) has one where the ids of `text` end."""
+    if not tokenizer.hf.is_fast:
+        before, whole = (list(tokenizer.hf(t, add_special_tokens=False)["input_ids"]) for t in (text, text + more))
+        return whole[len(before) :] if whole[: len(before)] == before else tokenizer.inner_ids(more)
     cut = tokenizer.hf(text + more, return_offsets_mapping=True, add_special_tokens=False)
     starts = [start for start, _ in cut["offset_mapping"]]
     if len(text) in starts:

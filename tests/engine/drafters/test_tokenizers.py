@@ -3,6 +3,7 @@
 Whatever the draft model knows or not, the target's distribution comes out: enumerated on a small vocabulary.
 """
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import torch
 from tokenizers import Regex, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as Core
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoModelForCausalLM, AutoTokenizer, CTRLTokenizer, PreTrainedTokenizerFast
 from transformers.generation import candidate_generator
 
 from engine.config import Sampling
@@ -273,6 +274,18 @@ def test_text_is_cut_where_a_token_begins(zoo: Zoo) -> None:
     words = zoo.model("llama", layers=2).tokenizer
     assert following(words, "ab", "cd") == words.encode("cd") and following(words, "", "a") == words.encode("a")
     assert added(words, words.encode("ab"), words.encode("c")) == "c"
+
+
+def test_text_is_cut_by_a_tokenizer_that_tells_no_places(tmp_path: Path) -> None:
+    """Those of transformers that are written in Python (CTRL, BioGPT) give no offsets."""
+    names = ["<unk>", *(f"{c}{end}" for c in "abcd" for end in ("@@", "")), "ab"]
+    (tmp_path / "vocab.json").write_text(json.dumps({name: i for i, name in enumerate(names)}))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\na b</w>\n\n")
+    words = Tokenizer(CTRLTokenizer(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt")), [])
+    assert not words.hf.is_fast
+    assert following(words, "a c", " ab d") == words.encode("ab d")
+    assert following(words, "", "ab") == [names.index("ab")]
+    assert following(words, "a", "b") == [names.index("b")]  # together they are another token, so it is cut by itself
 
 
 @pytest.mark.slow
