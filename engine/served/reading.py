@@ -1,6 +1,7 @@
 """The one reader of what engines report: any of the formats, told by their content."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from engine.served.report import Report
 from engine.trace.store import MAX_BYTES, unpack
 
 MAX_REPORTS = 100_000
+STAMP = re.compile(r"\[[\w:., -]*\] +[A-Za-z]")  # as lines of SGLang's log begin; no JSON does
 MARKS = (
     b'"speculative_decoding"',
     b'"spec_verify_ct"',
@@ -70,7 +72,8 @@ def _json(said: str, name: str) -> list[Report]:
 
 def _values(said: str, name: str) -> Iterator[tuple[int, Any]]:
     """Each with the number of the answer that it is of."""
-    if not said.lstrip().startswith(("{", "[", "data:", "event:")):
+    begun = said.lstrip()
+    if not begun.startswith(("{", "[", "data:", "event:")) or STAMP.match(begun):
         return
     plain = said.encode("utf-8", "replace")
     if much := marks.too_many(plain):

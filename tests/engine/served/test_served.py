@@ -104,6 +104,15 @@ def test_intervals_of_lines_of_a_log_hold_what_can_be() -> None:
     assert (alone["tau"]["mean"], alone["tau"]["low"]) == (2.0, None)
 
 
+@pytest.mark.parametrize("between", ["{'a': 1}", '{\n  "a": 1\n}', "[x] y", '{"a": [1]}'])
+def test_a_log_whose_lines_begin_with_a_bracket_is_no_json(between: str) -> None:
+    first, second, _ = (SAMPLES / "sglang.log").read_text().split("\n")
+    found = read_reports(f"{first}\n{between}\n{second}\n".encode(), "log")
+    assert [report.tau for report in found] == [2.20, 2.34]
+    with pytest.raises(TraceError, match="line 2 is not JSON"):
+        read_reports(b'[\n{"id": 1,,},\n{"id": 2}]', "answers")
+
+
 def test_large_counters_cost_nothing() -> None:
     drawn = Report(engine="vllm", scope="server", name="x", histogram=(10**12, 10**12), drafted=10**13).whole()
     (row,) = pooled([drawn])
