@@ -33,7 +33,7 @@ VLLM = re.compile(
     rf"SpecDecoding metrics: Mean acceptance length:{NUMBER}{_until('SpecDecoding metrics:', 'Accepted:')}{NUMBER} "
     rf"tokens, Drafted:{NUMBER} tokens, Per-position acceptance rate:([\d., ]+), "
 )
-SGLANG = re.compile(rf"Decode batch{_until('Decode batch', 'accept len:')}{NUMBER}, accept rate:{NUMBER}")
+SGLANG = re.compile(rf"Decode batch{_until('Decode batch', 'accept len:')}{NUMBER}(?:, accept rate:{NUMBER})?")
 LLAMA = re.compile(
     rf"draft acceptance(?: rate)? ={NUMBER} \({NUMBER} accepted /{NUMBER} generated\)"
     rf"(?:, mean (?:acceptance length|len) ={NUMBER})?(?:, acceptance rate per position = \(([\d., ]*)\))?"
@@ -65,7 +65,7 @@ def reports(said: str, name: str) -> Iterator[Report]:
             marginal=_floats(rates, name),
         ).whole()
     for number, found in enumerate(SGLANG.finditer(said), 1):
-        tau, rate = (_float(one, name) for one in found.groups())
+        tau, rate = (None if one is None else _float(one, name) for one in found.groups())
         yield Report(engine="sglang", scope="interval", name=f"{name}, line {number}", tau=tau, rate=rate)
     yield from _llama(said, name)
 

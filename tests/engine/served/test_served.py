@@ -113,6 +113,13 @@ def test_a_log_whose_lines_begin_with_a_bracket_is_no_json(between: str) -> None
         read_reports(b'[\n{"id": 1,,},\n{"id": 2}]', "answers")
 
 
+def test_earlier_versions_log_no_rate() -> None:
+    said = b"[2025-02-01 10:00:00 TP0] Decode batch. #token: 4, accept len: 2.50, gen throughput (token/s): 100.00,\n"
+    (report,) = read_reports(said, "log")
+    assert (report.engine, report.tau, report.rate) == ("sglang", 2.5, None)
+    assert "accept_rate_drafted" in pooled([report])[0]["lacks"]
+
+
 def test_large_counters_cost_nothing() -> None:
     drawn = Report(engine="vllm", scope="server", name="x", histogram=(10**12, 10**12), drafted=10**13).whole()
     (row,) = pooled([drawn])
