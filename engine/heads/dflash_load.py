@@ -87,7 +87,10 @@ def read_spec(config: Mapping[str, Any], target: Model) -> DflashSpec:
             f"The drafter has hidden_act = {config.get('hidden_act', 'silu')!r} and attention_bias = "
             f"{config.get('attention_bias', False)!r}; silu and false are known."
         )
-    if "sliding_attention" in (config.get("layer_types") or ()):
+    kinds = config.get("layer_types") or []
+    if not isinstance(kinds, list):
+        raise AssetError(f"The drafter's config.json has layer_types = {kinds!r}; a list of names is needed.")
+    if "sliding_attention" in kinds:
         raise AssetError("The drafter has layers with a sliding window, which are not known here.")
     layers = count(config, "num_hidden_layers", most=256)
     return DflashSpec(

@@ -68,7 +68,7 @@ def _load(kind: Kind, path: Path, target: Model) -> EagleHead:
             found["t2d"] = torch.zeros(spec.vocab, dtype=torch.bool)
             ids = names(found)
             assert ids is not None
-            found["t2d"][ids.clamp(0, spec.vocab - 1)] = True
+            found["t2d"][ids.long().clamp(0, spec.vocab - 1)] = True  # of fractions, which are refused below
     weights = check(found, wanted(spec), UNUSED)
     map_fits(weights)
     like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))

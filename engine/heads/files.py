@@ -296,7 +296,7 @@ def rotary(config: Mapping[str, Any]) -> dict[str, Any]:
     given = {**newer, **scaling}
     if kind == "default":
         return {"theta": theta}
-    if kind not in ROPES:
+    if not isinstance(kind, str) or kind not in ROPES:
         raise AssetError(unknown("rope scaling of a head", kind, ("default", *ROPES)))
     factor = float(number(given, "factor"))
     return {"theta": theta, **ROPES[kind](given, factor, config)}

@@ -146,6 +146,7 @@ BROKEN: dict[str, tuple[dict[str, Any], type[LabError], str]] = {
     "another target": ({"num_target_layers": 36}, ModelMismatch, "a target of 36 layers, but .* has 4"),
     "bias": ({"attention_bias": True}, AssetError, "attention_bias = True; silu and false are known"),
     "a window": ({"layer_types": ["full_attention", "sliding_attention"]}, AssetError, "sliding window"),
+    "kinds that are none": ({"layer_types": 3}, AssetError, "layer_types = 3; a list of names is needed"),
     "no size": ({"block_size": None}, AssetError, "block_size = None"),
     "no mask": ({"dflash_config": {"target_layer_ids": TAPPED}}, AssetError, "mask_token_id must be an id from 0"),
     "a mask beyond": (

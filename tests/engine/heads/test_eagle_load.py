@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import shutil
 from functools import partial
 from pathlib import Path
@@ -63,8 +64,10 @@ def test_rope_is_the_heads_own(tmp_path: Path, llama: Model) -> None:
     assert load_asset("eagle3", str(configured(folder, rope_theta=500000.0)), llama).spec.block.theta == 500000.0
     linear = configured(folder, rope_scaling={"type": "linear", "factor": 4.0})
     assert load_asset("eagle3", str(linear), llama).spec.block.stretch == 4.0
-    with pytest.raises(AssetError, match="longrope"):
-        load_asset("eagle3", str(configured(folder, rope_scaling={"type": "longrope", "factor": 4.0})), llama)
+    for kind in ("longrope", ["linear"], None):
+        scaling = {"type": kind, "factor": 4.0}
+        with pytest.raises(AssetError, match=f"Unknown rope scaling of a head {re.escape(repr(kind))}"):
+            load_asset("eagle3", str(configured(folder, rope_scaling=scaling)), llama)
 
 
 def test_a_renamed_tensor_is_refused_by_name(tmp_path: Path, llama: Model) -> None:
@@ -91,6 +94,8 @@ def test_d2t_holds_offsets_not_ids(tmp_path: Path, llama: Model) -> None:
     ids = load_file(folder / "model.safetensors")["d2t"] + torch.arange(20)
     with pytest.raises(AssetError, match="offsets"):
         load_asset("eagle3", str(change(folder, d2t=ids)), llama)
+    with pytest.raises(AssetError, match=r"d2t holds torch\.float32, which is no type for it"):
+        load_asset("eagle3", str(change(folder, d2t=ids.float(), t2d=None)), llama)
 
 
 @pytest.mark.parametrize(
