@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 MOST_SHOWN = 100  # characters of what was given
+MOST_SAID = 300  # characters of what others say
 SHORT = reprlib.Repr()
 SHORT.maxstring = SHORT.maxother = MOST_SHOWN
 SHORT.maxlevel = 2
@@ -47,3 +48,12 @@ def unknown(what: str, given: object, known: Iterable[str]) -> str:
 def shown(value: object) -> str:
     """A value in few characters, as Python writes it; what is left out in the middle is "..."."""
     return SHORT.repr(value)
+
+
+def first_line(error: Exception) -> str:
+    """What an error of others says, in one line of at most 300 characters: its first, with the next where a colon ends
+    it; its kind where it says nothing, and before a bare key."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines or isinstance(error, KeyError):
+        return ": ".join([type(error).__name__, *lines[:1]])[:MOST_SAID]
+    return " ".join(lines[: 2 if lines[0].endswith(":") else 1])[:MOST_SAID]

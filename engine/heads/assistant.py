@@ -16,13 +16,13 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from engine import progress
-from engine.errors import AssetError, ModelMismatch
+from engine.errors import AssetError, ModelMismatch, first_line
 from engine.files.documents import read_object
 from engine.heads.files import fits
 from engine.model import Model, Session
 from engine.model.checkpoint import complete
 from engine.model.generic import GenericDecoder
-from engine.model.hub import fault, first_line
+from engine.model.hub import fault
 from engine.model.network import ASSISTANTS
 
 

@@ -14,7 +14,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 
-from engine.errors import AssetError, ModelMismatch, unknown
+from engine.errors import AssetError, ModelMismatch, first_line, unknown
 from engine.files.documents import read_object
 from engine.heads.block import Llama3, Spec, Yarn
 from engine.model import Model
@@ -43,8 +43,8 @@ def folder_of(path: Path, names: tuple[str, ...] = ()) -> Path:
     try:
         return Path(snapshot_download(ref, allow_patterns=["config.json", *RECORDS, *WEIGHTS, INDEX, *SHARDS, *names]))
     except (OSError, ValueError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise AssetError(f"Neither a folder here nor a head that the hub gives: {ref!r}. ({reason})") from None
+        said = f"Neither a folder here nor a head that the hub gives: {ref!r}. ({first_line(error)})"
+        raise AssetError(said) from None
 
 
 def made_for(folder: Path) -> str:

@@ -18,6 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import torch
 from torch import Tensor
 
+from engine.errors import first_line
 from engine.heads.dflash import Blocks, Committed, HeadNorms
 from engine.heads.lean import Memory, Slots
 from engine.model.decoder import Decoder
@@ -193,7 +194,7 @@ class Levels:
         """
         if isinstance(error, torch.OutOfMemoryError):
             raise error
-        self.why_not = f"a level could not be captured: {str(error).splitlines()[0][:200]}"
+        self.why_not = f"a level could not be captured: {first_line(error)}"
 
 
 def why_not(decoder: Decoder, head: object) -> str:

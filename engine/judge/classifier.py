@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from engine.analysis.intervals import Interval
 from engine.analysis.judge import area_interval, recall_threshold, roc
-from engine.errors import ConfigError
+from engine.errors import ConfigError, first_line
 
 Matrix = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
@@ -115,9 +115,8 @@ def scores_of(
     try:
         return _unseen(makers[model], x, y, parts)
     except ValueError as error:  # an early stop needs labels of both classes to spare
-        why = str(error).splitlines()[0]
         raise ConfigError(
-            f"{len(y)} labels are too few for the ablation {model!r}: {why} Mine more, or leave it out."
+            f"{len(y)} labels are too few for the ablation {model!r}: {first_line(error)} Mine more, or leave it out."
         ) from None
 
 

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from engine.errors import first_line
 from engine.model.decoder import New, Rows
 from engine.model.experts import Experts
 from engine.model.layers import Sight
@@ -166,7 +167,7 @@ class GraphedDecoder:
         except RuntimeError as error:  # whatever a driver or library says while it is captured
             if isinstance(error, torch.OutOfMemoryError):
                 raise
-            self.why_not = f"a pass could not be captured: {str(error).splitlines()[0][:200]}"
+            self.why_not = f"a pass could not be captured: {first_line(error)}"
             return self.lean.run(lease.cache, new, taps, want)
         logits, last, *kept = held.results
         return Rows(logits[T - want : T].clone(), last[:T].clone(), kept[0][:T].clone() if kept else None)

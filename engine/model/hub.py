@@ -9,7 +9,7 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 from engine import progress
-from engine.errors import AssetError, LabError
+from engine.errors import AssetError, LabError, first_line
 from engine.files.documents import read_object
 
 ID = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
@@ -167,11 +167,6 @@ def fault(error: Exception) -> Exception | None:
     """What one of our errors is raised from: the error where code may be at fault, nothing where a file is, since then
     the sentence says it all."""
     return None if isinstance(error, LabError | OSError | ValueError | SafetensorError) else error
-
-
-def first_line(error: Exception) -> str:
-    """The first line of what an error says, or its kind."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
 def _snapshot(ref: str, allow_patterns: tuple[str, ...], **asked: Any) -> Any:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from engine.draft import Draft, chain
-from engine.model.hub import first_line
+from engine.errors import first_line
 from engine.model.seam import Seam
 from engine.model.session import Session
 from engine.model.source import SourceSession

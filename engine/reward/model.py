@@ -18,7 +18,7 @@ from transformers.cache_utils import DynamicLayer
 from transformers.utils.hub import cached_file, get_checkpoint_shard_files
 
 from engine import progress
-from engine.errors import AssetError, ConfigError, ModelMismatch
+from engine.errors import AssetError, ConfigError, ModelMismatch, first_line
 from engine.model import Model
 from engine.model.hub import fault, fetch
 from engine.model.network import cache_name
@@ -135,8 +135,8 @@ def load_reward(path: Path, target: Model) -> RewardModel | LikelihoodReward:
     except progress.Stopped:
         raise
     except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:300]
-        raise AssetError(f"There is no reward model that can be read in {ref!r}. ({reason})") from fault(error)
+        said = f"There is no reward model that can be read in {ref!r}. ({first_line(error)})"
+        raise AssetError(said) from fault(error)
     lost = sorted(key for key in info.get("missing_keys") or () if "pooler" not in key)
     if lost:
         raise AssetError(f"The reward model {name} is not complete: {lost[0]} is missing.")

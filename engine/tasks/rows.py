@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from engine.errors import ConfigError
+from engine.errors import ConfigError, first_line
 
 MARK = b"\xef\xbb\xbf"  # a byte-order mark, which some editors write first
 
@@ -127,7 +127,7 @@ def _from_datasets(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         loaded = datasets.load_dataset(repo, config or None, split=split or "test")
     except Exception as error:  # the library raises many kinds, none of them its own family
-        raise ConfigError(f"The data set {name} cannot be loaded: {str(error).splitlines()[0][:200]}") from None
+        raise ConfigError(f"The data set {name} cannot be loaded: {first_line(error)}") from None
     yield from ((f"{name}, row {number}", dict(row)) for number, row in enumerate(loaded))
 
 

@@ -2,7 +2,9 @@
 
 import json
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -150,6 +152,15 @@ def test_rows_come_from_a_file(tmp_path: Path) -> None:
         load_published("gsm8k", str(tmp_path))
     with pytest.raises(ConfigError, match="gsm8k"):
         load_published("gsm8", str(path))
+
+
+def test_a_data_set_that_fails_without_a_word_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=fails))
+    with pytest.raises(ConfigError, match=r"The data set gsm8k:main cannot be loaded: TimeoutError"):
+        load_published("gsm8k", "datasets:gsm8k:main")
 
 
 @pytest.mark.parametrize(
