@@ -170,17 +170,20 @@ def _pieces(a: Tokenizer, b: Tokenizer, va: Mapping[str, int], vb: Mapping[str, 
 
 
 def spellings(tokenizer: Tokenizer) -> dict[int, bytes]:
-    """What each ordinary token writes in the middle of a text, as bytes; whole pieces last, so that they win over the
-    bytes of which a tokenizer may also spell them."""
-    hf, alphabet = tokenizer.hf, byte_alphabet()
+    """What each token that is not special writes in the middle of a text, as bytes; whole pieces last, so that they win
+    over the bytes of which a tokenizer may also spell them. Added tokens are named by their very text."""
+    hf, alphabet, added = tokenizer.hf, byte_alphabet(), tokenizer.hf.added_tokens_decoder
+    special = set(hf.all_special_ids) | {i for i, token in added.items() if token.special}
     names = hf.convert_ids_to_tokens(hf("a b", add_special_tokens=False)["input_ids"])
     bytewise, underlined = any("Ġ" in name for name in names), any("▁" in name for name in names)
     found: list[tuple[bool, int, bytes]] = []
     for name, i in hf.get_vocab().items():
-        if i in tokenizer.extra_ids:
+        if i in special:
             continue
-        byte = BYTE.fullmatch(name)
-        if bytewise and all(c in alphabet for c in name):
+        byte = None if i in added else BYTE.fullmatch(name)
+        if i in added:
+            written = name.encode()
+        elif bytewise and all(c in alphabet for c in name):
             written = bytes(alphabet[c] for c in name)
         elif byte:
             written = bytes([int(byte[1], 16)])

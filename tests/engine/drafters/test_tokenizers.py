@@ -47,6 +47,14 @@ def spelt(letters: str) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=core)
 
 
+def by_bytes(*merges: tuple[str, str]) -> PreTrainedTokenizerFast:
+    """A byte-level tokenizer with these merges and an end."""
+    pieces = [*sorted(pre_tokenizers.ByteLevel.alphabet()), *map("".join, merges), "<|end|>"]
+    core = Core(models.BPE({piece: i for i, piece in enumerate(pieces)}, list(merges)))
+    core.pre_tokenizer, core.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    return PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<|end|>")
+
+
 def mixed_lab(letters: str = "dxab", V: int = 4) -> Lab:
     """A toy target of the letters a, b, c, ... and a toy draft model of other letters."""
     lab = toy_lab(V, draft=None)
@@ -97,10 +105,7 @@ def every_chain(propose: Callable[[], Draft], monkeypatch: pytest.MonkeyPatch) -
 
 def test_pieces_are_compared_by_what_they_write() -> None:
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    merges = [("Ġ", "a"), ("Ã", "©")]
-    core = Core(models.BPE({t: i for i, t in enumerate([*alphabet, "Ġa", "Ã©", "<|end|>"])}, merges))
-    core.pre_tokenizer, core.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    bytewise = Tokenizer(PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<|end|>"), [])
+    bytewise = Tokenizer(by_bytes(("Ġ", "a"), ("Ã", "©")), [])
     words = {"<unk>": 0, "</s>": 1, "<0x41>": 2, "▁": 3, "▁a": 4, "é": 5, "A": 6, "\n": 7, "a": 8, "b": 9}
     core = Core(models.BPE(words, [("▁", "a")], unk_token="<unk>", byte_fallback=True))
     core.pre_tokenizer, core.decoder = pre_tokenizers.Metaspace(prepend_scheme="never"), decoders.Metaspace()
@@ -116,6 +121,21 @@ def test_pieces_are_compared_by_what_they_write() -> None:
     assert found.ids[len(alphabet)] == 4 and found.ids[alphabet.index("Ċ")] == 7
     assert found.ids[alphabet.index("A")] == 6  # the piece, not the byte
     assert found.ids[bytewise.hf.eos_token_id] == 1  # the ends of a text, whatever their names
+
+
+def test_added_tokens_that_stand_for_text_are_read_and_drafted() -> None:
+    """GPT-NeoX and CodeGen write runs of blanks by tokens that were added to the learnt ones and are not special."""
+    target, draft = toy_model(toy_table(4, 0)), toy_model(toy_table(4, 0))
+    ours, theirs = by_bytes(("Ġ", "a")), by_bytes(("Ġ", "Ġ"))
+    ours.add_tokens(["  ", "    "])
+    ours.add_special_tokens({"additional_special_tokens": ["<tool>"]})
+    target.tokenizer, target.vocab = Tokenizer(ours, []), len(ours)
+    draft.tokenizer, draft.vocab = Tokenizer(theirs, []), len(theirs)
+    found, names = bridge(target, draft), ours.get_vocab()
+    two = theirs.get_vocab()["ĠĠ"]
+    assert found.kind == "pieces" and found.ids[names["  "]] == two
+    assert names["    "] not in found.ids and found.reads(names["    "]) == [two, two]
+    assert found.reads(names["<tool>"]) == []
 
 
 def test_nothing_in_common_is_refused() -> None:
