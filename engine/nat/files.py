@@ -18,7 +18,7 @@ from engine.nat.dat import Dat
 from engine.nat.glat_ctc import GlatCtc
 from engine.nat.network import Frozen, Shape
 from engine.nat.rewrite import RewriteNat
-from engine.nat.system import System
+from engine.nat.system import END, PAD, System
 
 SYSTEMS: dict[str, type[System]] = {system.KIND: system for system in (Cmlm, RewriteNat, GlatCtc, Dat)}
 
@@ -29,13 +29,20 @@ def lent(target: Model) -> Frozen:
     """Encoder and embeddings of a target.
 
     Raises:
-        ModelMismatch: it has no encoder, or one that runs through transformers.
+        ModelMismatch: it has no encoder, or one that runs through transformers; or it pads or ends texts with other
+            ids.
     """
     decoder = target.decoder
     if not isinstance(decoder, CrossDecoder):
         raise ModelMismatch(
             f"{target.name} lends no encoder: non-autoregressive systems need an encoder-decoder target whose decoder "
-            "is our own (T5, BART, Marian, mBART, Pegasus, M2M100)."
+            "is our own, and that pads and ends texts as the embedded one does (T5, Pegasus)."
+        )
+    pad, ends = target.tokenizer.hf.pad_token_id, target.tokenizer.stop_ids
+    if pad != PAD or END not in ends:
+        raise ModelMismatch(
+            f"{target.name} pads with {pad} and ends a text with {' or '.join(map(str, sorted(ends)))}, not with {PAD} "
+            f"and {END} as non-autoregressive systems here do."
         )
 
     def encode(ids: Tensor, seen: Tensor) -> Tensor:

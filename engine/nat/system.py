@@ -56,8 +56,10 @@ class System(nn.Module):
         """`encoded`, of one source.
 
         Raises:
-            ConfigError: it is longer than the encoder reads.
+            ConfigError: it is longer than the encoder reads, or nothing but padding.
         """
+        if all(token == PAD for token in source):
+            raise ConfigError("The source is nothing but padding: give some text.")
         if len(source) > self.context:
             raise ConfigError(
                 f"The source has {len(source)} tokens, and the encoder reads at most {self.context}: shorten it."

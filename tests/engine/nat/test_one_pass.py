@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
 from itertools import combinations, groupby, product
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from engine.errors import AssetError, ConfigError
-from engine.model import Model
+from engine.errors import AssetError, ConfigError, ModelMismatch
+from engine.model import Model, Tokenizer
 from engine.nat import dat, glat_ctc
 from engine.nat.dat import NEVER, all_paths, best_path, follow
 from engine.nat.files import built, load_nat, save_nat
@@ -264,9 +266,22 @@ def test_what_cannot_be_written_is_told(kind: str, target: Model) -> None:
         next(system.write(SOURCE, 0))
     with pytest.raises(ConfigError, match="at most 128"):
         next(system.write([5] * 128 + [END], 9))
+    with pytest.raises(ConfigError, match="nothing but padding"):
+        next(system.write([PAD, PAD], 9))
     if kind == "dat":
         with pytest.raises(ConfigError, match="Did you mean 'lookahead'"):
             next(system.write(SOURCE, 9, decoding="lookahed"))
+
+
+def test_a_target_of_other_ids_is_refused(target: Model, tmp_path: Path) -> None:
+    """BART's padding is 1 and its texts end with 2, Marian's end with 0: a mask or an end that is another token."""
+    save_nat(made("dat", target), tmp_path)
+    for pad, stop in ((1, END), (PAD, 2)):
+        hf = deepcopy(target.tokenizer.hf)
+        hf.pad_token = hf.convert_ids_to_tokens(pad)
+        other = replace(target, tokenizer=Tokenizer(hf, [stop], target.seam))
+        with pytest.raises(ModelMismatch, match=rf"pads with {pad} and ends a text with {stop}, not with 0 and 1"):
+            load_nat(tmp_path, other)
 
 
 def trained(kind: str, target: Model, steps: int) -> tuple[Any, list[float]]:
