@@ -8,11 +8,11 @@ import torch
 from transformers import AutoConfig
 
 from engine import progress
-from engine.errors import AssetError, ModelMismatch
+from engine.errors import AssetError, LabError, ModelMismatch
 from engine.model import network
 from engine.model.devices import DTYPES
 from engine.model.fewbits import Packing
-from engine.model.hub import commit_of, missing, unpackable, zeros
+from engine.model.hub import commit_of, fault, missing, unpackable, zeros
 from engine.model.unpacking import packing_of
 from engine.progress import size_of
 
@@ -44,17 +44,21 @@ def weight_bytes(ref: str, dtype: str = "auto") -> int:
     Raises:
         AssetError: there is no such model. ModelMismatch: its weights are packed in a way that is not understood.
     """
-    stored = size_of(ref)
+    stored = size_of(ref) or 0
     try:
         config = AutoConfig.from_pretrained(ref, trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        raise AssetError(missing(ref, error)) from None
-    text = network.text_config(config)  # of a multimodal model the rest is not loaded
-    whole = text is config or network.packed(config)
-    if stored and dtype == "auto" and whole and packing_of(config, ref) is None:
-        return stored
-    kept = DTYPES.get(dtype) or getattr(text, "dtype", None) or torch.float32
-    return network.count(config) * int(kept.itemsize)
+        text = network.text_config(config)  # of a multimodal model the rest is not loaded
+        whole = text is config or network.packed(config)
+        if stored and dtype == "auto" and whole and packing_of(config, ref) is None:
+            return stored
+        if not network.auto_classes(config):  # it writes no text, as loading says
+            return stored
+        kept = DTYPES.get(dtype) or getattr(text, "dtype", None) or torch.float32
+        return network.count(config) * int(kept.itemsize)
+    except LabError:
+        raise
+    except Exception as error:  # transformers raises whatever it likes on damaged files
+        raise AssetError(missing(ref, error)) from fault(error)
 
 
 def complete(info: Any, name: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError, safe_open
 
 from engine import progress
@@ -17,6 +18,7 @@ TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")  # configuration
 WEIGHTS = ("model.safetensors", "model-*.safetensors")
 INDEX = "model.safetensors.index.json"  # of weights in several files, whose names it gives
 TEMPLATE = "chat_template.json"
+FILES = (LabError, OSError, ValueError, SafetensorError, StrictDataclassError)  # what is raised of a file at fault
 WITHIN = ("*/*",)  # copies of the same in other formats
 
 
@@ -166,7 +168,7 @@ def headers(files: Glance) -> dict[str, tuple[int, ...]]:
 def fault(error: Exception) -> Exception | None:
     """What one of our errors is raised from: the error where code may be at fault, nothing where a file is, since then
     the sentence says it all."""
-    return None if isinstance(error, LabError | OSError | ValueError | SafetensorError) else error
+    return None if isinstance(error, FILES) else error
 
 
 def _snapshot(ref: str, allow_patterns: tuple[str, ...], **asked: Any) -> Any:

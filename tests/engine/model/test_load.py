@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, BloomConfig, FalconConfig, GPTNeoConfig, MambaConfig
+from transformers import AutoModelForCausalLM, BloomConfig, FalconConfig, GPTNeoConfig, MambaConfig, ViTConfig, ViTModel
 
 from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.lab import Lab
 from engine.model import load, load_model
+from engine.model.checkpoint import weight_bytes
 from engine.model.devices import pick_device
 from engine.model.outline import outline
 from tests.engine.model import tiny
@@ -71,6 +72,8 @@ DAMAGE: list[tuple[str, Edit, str]] = [
     ("no configuration", lambda f: (f / "config.json").unlink(), "not a complete model"),
     ("a broken configuration", lambda f: (f / "config.json").write_text("{"), "not a complete model"),
     ("an unknown architecture", settings(model_type="nonsense"), "nonsense"),
+    ("a field of another kind", settings(vocab_size=None), "'vocab_size': TypeError: .* expected int, got NoneType"),
+    ("fields that do not fit", settings(hidden_size=31), r"The hidden size \(31\) is not a multiple"),
     ("no tokenizer", lambda f: [x.unlink() for x in f.glob("*token*")], "tokenizer"),
     *(
         (
@@ -90,6 +93,27 @@ def test_damaged_folders_are_refused(source: Path, tmp_path: Path, edit: Edit, s
         with pytest.raises(AssetError, match=says) as told:
             way(folder)
         assert alone(told.value), "a file's fault"
+
+
+@pytest.mark.parametrize(
+    "damage", [{"vocab_size": None}, {"num_attention_heads": 0}, {"hidden_act": "nonsense"}, {"quantization_config": 3}]
+)
+def test_weights_are_not_counted_by_a_damaged_configuration(
+    source: Path, tmp_path: Path, damage: dict[str, Any]
+) -> None:
+    folder = edited(source, tmp_path / "copy", settings(**damage))
+    with pytest.raises(AssetError, match="not a complete model"):
+        weight_bytes(str(folder), "bfloat16")
+
+
+def test_weights_of_what_writes_no_text_are_counted_by_their_files(tmp_path: Path) -> None:
+    """Loading says why such a model cannot be used."""
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    ViTModel(ViTConfig(**sizes)).save_pretrained(tmp_path)
+    save_tokenizer(tmp_path, 96)
+    assert weight_bytes(str(tmp_path), "bfloat16") == (tmp_path / "model.safetensors").stat().st_size
+    with pytest.raises(ModelMismatch, match="no model that writes text"):
+        load_model(tmp_path)
 
 
 def alone(error: BaseException) -> bool:
