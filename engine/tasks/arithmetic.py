@@ -19,7 +19,7 @@ FIRST = (" First", " Initially", " Starting out", " Beginning with this")
 MIDDLE = (" Then", " Next", " After that", " Now")
 LAST = (" So", " Finally", " Thus", " Hence")
 
-_ANSWER = re.compile(r"[Tt]he answer is\s*+:?\s*+\$?(-?[\d,]*\.?\d+(?:\s*/\s*\d+)?)")
+_ANSWER = re.compile(r"[Tt]he answer is[\s*]*+:?[\s*]*+\$?(-?[\d,]*\.?\d+(?:\s*/\s*\d+)?)")
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:\s*/\s*\d+)?")
 
 
@@ -118,7 +118,7 @@ def _story(rng: Random, start: int, events: list[Event], item: str) -> str:
 
 
 def extract(text: str) -> str | None:
-    """The number after the last "The answer is", else the last number, else None."""
+    """The number after the last "The answer is", perhaps in bold, else the last number, else None."""
     found = _ANSWER.findall(text) or _NUMBER.findall(text)
     return found[-1].replace(",", "").replace(" ", "") if found else None
 
