@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AutoConfig
+from transformers import AutoConfig, GenerationConfig
 
 from engine.errors import AssetError, ConfigError, EngineFault
 from engine.judge.client import Endpoint
@@ -20,8 +20,9 @@ from engine.judge.continuation import LocalTarget, Target
 from engine.judge.remote import RemoteTarget
 from engine.model import Model, Tokenizer
 from engine.model.decoder import New, Rows
+from engine.model.hub import template_beside
 from engine.model.network import context_of, text_config
-from engine.model.tokens import read_tokenizer
+from engine.model.tokens import read_tokenizer, stops_of
 
 SGLANG = "/generate"
 DRAFTERS = ("none", "model", "pld", "anpd", "sam", "suffix", "mixed")  # that read no logits and no states of the target
@@ -152,16 +153,17 @@ def served_model(ref: str | Path, endpoint: Endpoint, name: str = "") -> Model:
     try:
         config: Any = AutoConfig.from_pretrained(path, trust_remote_code=False)
         words: Any = read_tokenizer(path)
+        words.chat_template = words.chat_template or template_beside(path) or None
+        generation = _generation(path)
     except Exception as error:  # transformers raises whatever it likes
         raise AssetError(f"The tokenizer and configuration of {path} cannot be read: {str(error)[:200]}") from None
     text = text_config(config)
-    ends = getattr(text, "eos_token_id", None)
-    stops = {*(ends if isinstance(ends, list) else [ends]), words.eos_token_id} - {None}
+    stops = stops_of(*(getattr(one, "eos_token_id", None) for one in (generation, text, words)))
     vocab = int(text.vocab_size)
     return Model(
         name=name or path,
         decoder=ServedDecoder(Choices(endpoint), vocab),
-        tokenizer=Tokenizer(words, sorted(stops)),
+        tokenizer=Tokenizer(words, stops),
         layers=text.num_hidden_layers,
         width=text.hidden_size,
         vocab=vocab,
@@ -176,6 +178,14 @@ def served_model(ref: str | Path, endpoint: Endpoint, name: str = "") -> Model:
             f"Runs on the server at {endpoint.place}: first choices only, so greedy, chains, and recorded lightly.",
         ),
     )
+
+
+def _generation(path: str) -> Any:
+    """A checkpoint's generation config, which may name further ids that end a text; None where there is none."""
+    try:
+        return GenerationConfig.from_pretrained(path)
+    except OSError:
+        return None
 
 
 def is_served(model: Model) -> bool:

@@ -15,7 +15,7 @@ from engine.model.layers import layers_of
 from engine.model.lean import lean_from
 from engine.model.model import Model
 from engine.model.seq2seq import parts_of
-from engine.model.tokens import Tokenizer
+from engine.model.tokens import Tokenizer, stops_of
 from engine.model.trial import fault
 
 SPARSE = "Some layers read only the {most} positions that they score highest; of such that score alike, any."
@@ -155,11 +155,5 @@ def _captured(why_not: str) -> list[str]:
 
 def _stop_ids(hf: Any, tokenizer: Any) -> list[int]:
     """Every id that ends a text: of the generation config, the model config and the tokenizer."""
-    found: set[int] = set()
-    for value in (
-        getattr(hf.generation_config, "eos_token_id", None),
-        getattr(network.text_config(hf.config), "eos_token_id", None),
-        tokenizer.eos_token_id,
-    ):
-        found |= {value} if isinstance(value, int) else set(value or ())
-    return sorted(found)
+    told = (hf.generation_config, network.text_config(hf.config), tokenizer)
+    return stops_of(*(getattr(one, "eos_token_id", None) for one in told))

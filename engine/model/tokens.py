@@ -28,6 +28,11 @@ def read_tokenizer(path: str | Path) -> Any:
         raise ValueError("its tokenizer (tokenizer.json) is missing or damaged") from error
 
 
+def stops_of(*said: Any) -> list[int]:
+    """Every id that ends a text, of what several files say of it: one id, a list of them, or nothing."""
+    return sorted({i for one in said for i in ([one] if isinstance(one, int) else one or ())})
+
+
 class Tokenizer:
     """A Hugging Face tokenizer with the few calls that the lab needs."""
 

@@ -1,6 +1,7 @@
 """A target on a server that really generates: the same runs, labels and judges' inputs as with the model here."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,13 @@ import pytest
 
 from engine.cli import main
 from engine.errors import ConfigError
+from engine.judge.client import Endpoint
 from engine.judge.events import PromptFinished
-from engine.judge.served import _first
+from engine.judge.served import _first, served_model
 from engine.judge.store import read_mined
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.model import load_model
 from engine.tasks import load_problems
 from tests.engine.judge.server import serving
 from tests.engine.zoo import Zoo
@@ -54,6 +57,17 @@ def test_runs_and_labels_are_those_of_the_model_here(
 
 def _labels(prompt: PromptFinished) -> tuple[Any, ...]:
     return prompt.first, prompt.final, [(one.t, one.important, one.draft_token) for one in prompt.labels]
+
+
+def test_texts_begin_and_end_as_with_the_model_here(paths: dict[str, str], tmp_path: Path) -> None:
+    """Of Phi-3 and Gemma 2 the generation config alone names the id that ends a turn."""
+    folder = shutil.copytree(paths["target"], tmp_path / "copy")
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [7, 9]}))
+    template = "{% for m in messages %}[{{ m['content'] }}]{% endfor %}"
+    (folder / "chat_template.json").write_text(json.dumps({"chat_template": template}))
+    here, there = load_model(folder, "cpu"), served_model(folder, Endpoint("http://127.0.0.1:1/v1", "m"))
+    assert there.tokenizer.stop_ids == here.tokenizer.stop_ids >= {7, 9}
+    assert there.tokenizer.encode("hi", chat=True) == here.tokenizer.encode("hi", chat=True)
 
 
 def test_what_a_server_does_not_tell_is_refused(paths: dict[str, str], here: Lab, tmp_path: Path) -> None:
