@@ -141,8 +141,17 @@ class Tokenizer:
         return whole[len(self._before) :] if whole.startswith(self._before) else self.decode(ids)
 
     def text_ids(self, text: str) -> list[int]:
-        """Ids of a text at the start of a sequence, with what the tokenizer puts before it; never none."""
-        return list(self.hf(text)["input_ids"]) or [self.blank]
+        """Ids of a text at the start of a sequence that goes on, with what the tokenizer puts before it, but not what
+        it puts behind; never none."""
+        ids = list(self.hf(text)["input_ids"])
+        return ids[: len(ids) - self._behind] or [self.blank]
+
+    @cached_property
+    def _behind(self) -> int:
+        """How many ids the tokenizer puts behind a text, such as its end."""
+        whole, inner = (list(self.hf("a", add_special_tokens=special)["input_ids"]) for special in (True, False))
+        spare = len(whole) - len(inner)
+        return next((spare - at for at in range(spare + 1) if inner and whole[at : at + len(inner)] == inner), 0)
 
     def inner_ids(self, text: str) -> list[int]:
         """Ids of a text in the middle of another, so far as a character before it does not merge with it."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import Regex, decoders, models, pre_tokenizers
+from tokenizers import Regex, decoders, models, pre_tokenizers, processors
 from tokenizers import Tokenizer as Core
 from transformers import AutoModelForCausalLM, AutoTokenizer, CTRLTokenizer, PreTrainedTokenizerFast
 from transformers.generation import candidate_generator
@@ -294,6 +294,23 @@ def test_text_is_cut_where_a_token_begins(zoo: Zoo) -> None:
     words = zoo.model("llama", layers=2).tokenizer
     assert following(words, "ab", "cd") == words.encode("cd") and following(words, "", "a") == words.encode("a")
     assert added(words, words.encode("ab"), words.encode("c")) == "c"
+
+
+def test_a_draft_model_reads_no_end_behind_a_text_that_goes_on() -> None:
+    """Tokenizers with add_eos_token put one behind every text."""
+    hf = by_bytes(("Ġ", "a"))
+    hf.add_special_tokens({"bos_token": "<s>"})
+    ends = [("<s>", hf.bos_token_id), ("<|end|>", hf.eos_token_id)]
+    before = hf("<s>b a", add_special_tokens=False)["input_ids"]
+    for single, wanted in (
+        ("<s> $A <|end|>", before),
+        ("$A <|end|>", before[1:]),
+        ("<s> $A", before),
+        ("$A", before[1:]),
+    ):
+        hf.backend_tokenizer.post_processor = processors.TemplateProcessing(single=single, special_tokens=ends)
+        assert Tokenizer(hf, []).text_ids("b a") == wanted
+    assert Tokenizer(hf, []).text_ids("") == [hf.bos_token_id]
 
 
 def test_text_is_cut_by_a_tokenizer_that_tells_no_places(tmp_path: Path) -> None:

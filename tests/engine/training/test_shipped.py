@@ -130,7 +130,7 @@ def test_the_non_autoregressive_systems_write_as_their_cards_say(role: str) -> N
     name, told = max(((n, row) for n, row in found.items() if "target" not in n), key=lambda item: item[1]["bleu"])
     knobs = next(knobs for knobs in SETTINGS.get(role, ({},)) if named(knobs) == name)
     problems = load_problems("translation", "heldout", 300, EVAL_SEED)[:30]
-    sources = [target.tokenizer.text_ids(problem.prompt) for problem in problems]
+    sources = [list(target.tokenizer.hf(problem.prompt)["input_ids"]) for problem in problems]
     texts, iterations = texts_of(load_nat(CROSSED / role, target), sources, knobs)
     bleu = quality("translation", [target.tokenizer.decode(ids) for ids in texts], [p.answer for p in problems])["bleu"]
     assert abs(bleu - told["bleu"]) < 12 and abs(iterations - told["iterations"]) < 2
