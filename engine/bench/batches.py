@@ -8,7 +8,7 @@ from typing import Any
 from engine.bench.contest import Spread
 from engine.lab import Lab
 from engine.trace.outcome import calls
-from engine.trace.store import Trace
+from engine.trace.store import Trace, sound
 
 METHODS = ("ar", "sd", "specdec", "cm_asd", "pld")
 SIZES = (1, 2, 4, 8, 16)
@@ -69,7 +69,7 @@ def _lap(
         began = perf_counter()
         traces += lab.run_batch(name, prompts[at : at + size], max_new_tokens=new_tokens, record="light", **knobs)
         seconds += perf_counter() - began
-    ends = [trace.end for trace in traces if trace.end]
+    ends = [end for trace in traces if (end := sound(trace, name).end)]
     return Lap(
         sum(len(trace.tokens) for trace in traces),
         seconds,

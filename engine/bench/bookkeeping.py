@@ -8,6 +8,7 @@ from typing import Any
 from engine.bench.contest import Spread
 from engine.lab import Lab
 from engine.trace.events import Round
+from engine.trace.store import Trace, sound
 
 METHODS = ("eagle2", "eagle3", "heterospec")  # 60 nodes a round by default
 PASSES = ("run", "read", "logits")  # of a head
@@ -71,8 +72,11 @@ def _rounds(
 ) -> Iterator[tuple[float, float]]:
     """Seconds of each round but the first, and those of them within passes."""
     before: float | None = None
+    trace = Trace()
     for event in lab.stream(name, prompt, max_new_tokens=new_tokens, record="light"):
+        trace.append(event)
         if isinstance(event, Round):
             if before is not None:
                 yield (event.draft_ms + event.verify_ms + event.other_ms) / 1e3, watch.seconds - before
             before = watch.seconds
+    sound(trace, name)

@@ -24,8 +24,7 @@ def ours(lab: Lab, method: str | Card, new_tokens: int, record: Any = "light", *
     def run(prompt: Sequence[int]) -> Lap:
         began = perf_counter()
         trace = lab.run(method, prompt, max_new_tokens=new_tokens, record=record, **knobs)
-        took = perf_counter() - began
-        return _lap(sound(trace, method if isinstance(method, str) else method.name), took)
+        return _lap(trace, method, perf_counter() - began)
 
     return run
 
@@ -40,13 +39,13 @@ def kept(lab: Lab, method: str | Card, first: Sequence[int], new_tokens: int, **
         if list(prompt) == list(first):
             living = prepare(lab, method, **knobs)
         trace = Trace(lab.stream(method, prompt, max_new_tokens=new_tokens, record="light", reuse=living, **knobs))
-        return _lap(trace, perf_counter() - began)
+        return _lap(trace, method, perf_counter() - began)
 
     return run
 
 
-def _lap(trace: Trace, seconds: float) -> Lap:
-    ids = tuple(trace.token_ids)
+def _lap(trace: Trace, method: str | Card, seconds: float) -> Lap:
+    ids = tuple(sound(trace, method if isinstance(method, str) else method.name).token_ids)
     return Lap(len(ids), seconds, calls(trace.rounds), sum(r.fed for r in trace.rounds), (ids,))
 
 

@@ -16,6 +16,7 @@ from engine.lab import Lab
 from engine.methods import CARDS, get_card
 from engine.parts import Outcome
 from engine.runs.running import prepare
+from engine.trace.store import sound
 from engine.trees.template import Template, prefix_closed
 from engine.tune.series import watch
 
@@ -68,7 +69,11 @@ def count_usage(
     start: int = 0,
     **knobs: Any,
 ) -> Iterator[int]:
-    """Draw n trajectories of each prompt with the large tree; yields the number of each finished prompt."""
+    """Draw n trajectories of each prompt with the large tree; yields the number of each finished prompt.
+
+    Raises:
+        EngineFault: a run failed.
+    """
     deadline = time.monotonic() + 60 * minutes if minutes else float("inf")
     for number, prompt in enumerate(prompts):
         if number < start:
@@ -92,8 +97,8 @@ def count_usage(
             keep=living,
             **knobs,
         )
-        for _ in traces:
-            pass
+        for trace in traces:
+            sound(trace, method)
         yield number
 
 
