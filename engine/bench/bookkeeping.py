@@ -50,7 +50,7 @@ def bookkeeping(
 ) -> dict[str, dict[str, Any]]:
     """Per tree method that this lab can run: the share of its rounds outside all passes, and milliseconds a round.
 
-    The first round of a run is left out, as it comes with the prefill.
+    The first round of a run is left out, as it comes with the prefill; a method whose texts have no other, as well.
     """
     can = [card.name for card in lab.methods() if card.name in METHODS]
     watch, shares, spent = Stopwatch(), dict[str, list[float]](), dict[str, list[float]]()
@@ -61,10 +61,11 @@ def bookkeeping(
         for _ in range(repetitions):
             for name in can:
                 rounds = [pair for prompt in prompts for pair in _rounds(lab, name, prompt, new_tokens, watch)]
-                whole, inside = (sum(pair[i] for pair in rounds) for i in (0, 1))
-                shares.setdefault(name, []).append(1 - inside / whole if whole else 0.0)
-                spent.setdefault(name, []).append(1e3 * whole / max(len(rounds), 1))
-    return {name: {"share": vars(Spread.of(shares[name])), "round_ms": vars(Spread.of(spent[name]))} for name in can}
+                if rounds:
+                    whole, inside = (sum(pair[i] for pair in rounds) for i in (0, 1))
+                    shares.setdefault(name, []).append(1 - inside / whole)
+                    spent.setdefault(name, []).append(1e3 * whole / len(rounds))
+    return {name: {"share": vars(Spread.of(shares[name])), "round_ms": vars(Spread.of(spent[name]))} for name in shares}
 
 
 def _rounds(

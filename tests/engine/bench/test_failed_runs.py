@@ -42,3 +42,9 @@ def test_a_run_that_fails_is_not_counted(zoo: Zoo, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(Exact, "decide", decide)
     with pytest.raises(EngineFault, match="failed: the device is gone"):
         MEASURED[what](lab)
+
+
+def test_bookkeeping_of_texts_that_end_in_their_first_round_is_unknown(zoo: Zoo, tmp_path: Path) -> None:
+    lab = headed(zoo, tmp_path)
+    assert bookkeeping(lab, [PROMPT], 1, 2) == {}
+    assert bookkeeping(lab, [PROMPT], 12, 2).keys() == {"eagle2", "eagle3", "heterospec"}
