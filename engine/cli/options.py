@@ -262,7 +262,7 @@ def prompts(args: argparse.Namespace, tuning: bool = False, *, turns: bool = Fal
     told where a prompt goes on with further turns, unless `turns` says that these are asked too.
 
     Raises:
-        ConfigError: a missing or damaged file, no prompt field, or none found.
+        ConfigError: a task without a name, a missing or damaged file, no prompt field, or none found.
     """
     settle_task(args)
     if (args.source or args.shots or args.shots_from) and args.task not in PUBLISHED:
@@ -271,6 +271,8 @@ def prompts(args: argparse.Namespace, tuning: bool = False, *, turns: bool = Fal
         return [Prompt(args.prompt)]
     if args.task:
         return [Prompt(p.prompt, p.key, p.solution, p) for p in _problems(args, tuning)]
+    if args.prompts is None:  # `--task ""`, or a comma with nothing behind it
+        raise ConfigError(unknown("task", args.task, TASKS))
     found = list(_read(args.prompts, args.items))
     if not found:
         raise ConfigError(f"{args.prompts} holds no prompt.")

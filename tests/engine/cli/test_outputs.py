@@ -161,6 +161,17 @@ def test_what_belongs_to_a_server_is_not_left_aside(
     assert words in refused(capsys, "run", "ar", "a", *given.split())
 
 
+@pytest.mark.usefixtures("nothing_loaded")
+@pytest.mark.parametrize("command", [("calibrate",), ("calibrate", "--forecast=sd"), ("compare", "--methods=ar")])
+def test_a_task_without_a_name_is_no_task(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Unknown task ''." in refused(capsys, *command, "--task=")
+
+
+@pytest.mark.usefixtures("nothing_loaded")
+def test_a_forecast_of_tasks_needs_a_name_behind_each_comma(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Unknown task ''." in refused(capsys, "calibrate", "--forecast=sd", "--task=arithmetic,")
+
+
 def test_threads_have_an_end(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert "threads must be" in refused(capsys, "run", "ar", "a", "--threads", "100000", *pair)
 
