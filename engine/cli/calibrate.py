@@ -5,7 +5,7 @@ import argparse
 import json
 from typing import Any
 
-from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, decoding, load_lab, prompts
+from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, decoding, load_here, prompts
 from engine.cli.progress import track
 from engine.cli.specs import split
 from engine.costs import Costs
@@ -63,16 +63,16 @@ def handle(args: argparse.Namespace) -> int:
     """Collect and average, on other problems of a family than those that methods are tested on; or measure costs.
 
     Raises:
-        ConfigError: no prompts are named, the method to forecast drafts no lossless chain, or a forecast of drawn texts
-            is asked for.
+        ConfigError: no prompts are named, the method to forecast drafts no lossless chain, a forecast of drawn texts is
+            asked for, or a server runs the target.
     """
     if args.costs:
-        return _costs(args, load_lab(args))
+        return _costs(args, load_here(args))
     if args.prompt is None and args.prompts is None and args.task is None:
         raise ConfigError("calibrate needs --prompt, --prompts or --task; only --costs goes without.")
     if args.forecast:
         return _forecast(args)
-    given, lab = prompts(args, tuning=True), load_lab(args)
+    given, lab = prompts(args, tuning=True), load_here(args)
     found: list[float] = []
     for prompt in track(given, "prompts", quiet=args.json):
         found += entropies(lab, prompt.text, prompt.solution if args.teacher_forced else None, **decoding(args))
@@ -98,7 +98,7 @@ def _forecast(args: argparse.Namespace) -> int:
     card, given = can_forecast(get_card(args.forecast)), list[Prompt]()
     for task in (args.task or "").split(","):
         given += prompts(argparse.Namespace(**{**vars(args), "task": task.strip()}), tuning=True)
-    lab = load_lab(args)
+    lab = load_here(args)
     texts = (prompt.text for prompt in track(given, "prompts", quiet=args.json))
     found, drafter = measured(lab, card.name, texts, **decoding(args)), writes_as(DRAFTERS[card.drafter])
     if args.json:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.bench.doctor import examine
-from engine.cli.options import add_models, load_lab
+from engine.cli.options import add_models, load_here
 from engine.errors import ConfigError
 from engine.files.places import locate
 from engine.files.presets import get_preset
@@ -29,7 +29,7 @@ def handle(args: argparse.Namespace) -> int:
     places = _places(args.out) if args.out else []
     for place in places:
         in_a_folder(place)  # before anything is loaded
-    lab = load_lab(args)
+    lab = load_here(args)
     folder = args.target or get_preset(lab.preset or "tiny").models["target"]
     report = examine(lab.target, locate(folder), lab)
     as_json = json.dumps(report.to_json(), indent=1) + "\n"

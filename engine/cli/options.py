@@ -221,6 +221,20 @@ def load_lab(args: argparse.Namespace) -> Lab:
     return lab
 
 
+def load_here(args: argparse.Namespace) -> Lab:
+    """As `load_lab`, for a command that measures the target, or reads its numbers.
+
+    Raises:
+        ConfigError: a server runs it.
+    """
+    if args.target_endpoint:
+        raise ConfigError(
+            "This command measures a target that is loaded here, and of one on a server only its first choices are "
+            "known: leave --target-endpoint out."
+        )
+    return load_lab(args)
+
+
 def _server(args: argparse.Namespace) -> dict[str, Any]:
     """Where the target stays on a server, as arguments of `Lab.load`."""
     for name in ("target_model", "target_key_env"):

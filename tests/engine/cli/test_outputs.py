@@ -172,6 +172,13 @@ def test_a_forecast_of_tasks_needs_a_name_behind_each_comma(capsys: pytest.Captu
     assert "Unknown task ''." in refused(capsys, "calibrate", "--forecast=sd", "--task=arithmetic,")
 
 
+@pytest.mark.usefixtures("nothing_loaded")
+@pytest.mark.parametrize("command", ["bench", "doctor", "calibrate --task=arithmetic", "calibrate --costs"])
+def test_what_is_measured_here_is_not_on_a_server(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = refused(capsys, *command.split(), "--target=x", "--target-endpoint=http://127.0.0.1:9/v1")
+    assert "leave --target-endpoint out" in told
+
+
 def test_threads_have_an_end(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert "threads must be" in refused(capsys, "run", "ar", "a", "--threads", "100000", *pair)
 
