@@ -3,6 +3,7 @@
 ones."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -82,7 +83,11 @@ def add_parser(subparsers: Any) -> None:
         help="instead of all that: settings that are left to the device (sd:gamma=auto) against fixed ones of the same "
         f"methods, on a --task or on {', '.join(TASKS)}",
     )
-    parser.add_argument("--no-transformers", action="store_true", help="leave out the contests against transformers")
+    parser.add_argument(
+        "--no-transformers",
+        action="store_true",
+        help="leave out the contests against transformers, which are of decoder-only pairs",
+    )
     parser.add_argument("--no-busy", action="store_true", help="leave out the contest beside another busy process")
     parser.add_argument("--no-lookups", action="store_true", help="leave out the cost of the lookup structures")
     parser.add_argument(
@@ -153,7 +158,9 @@ def _contenders(lab: Lab, specs: list[Spec], first: list[int], args: argparse.Na
         found[label((name, given))] = kept(lab, name, first, n, **given) if lives_on else ours(lab, name, n, **given)
         if name == "sd" and not given:
             found["sd full"] = ours(lab, name, n, "full")
-    if not args.no_transformers:
+    if lab.target.seam and not args.no_transformers:
+        print("note: contests against transformers are left out: this target is an encoder-decoder", file=sys.stderr)
+    elif not args.no_transformers:
         found |= _transformers(lab, args, n)
     return found
 

@@ -23,6 +23,7 @@ from engine.loop import Decoding
 from engine.tasks import load_problems
 from engine.trace.store import Trace, event_json
 from tests.app.synthetic import events
+from tests.engine.crossed import Crossed
 
 SHORT = ("--max-new-tokens", "6")
 
@@ -350,6 +351,16 @@ def test_transformers_is_timed_with_the_models_that_are_loaded(
     assert ("hf assisted 5" in found) == bool(draft)
     assert [Path(helper).name for _, helper in seen if helper] == ([draft] if draft else [])
     assert len(read) == 1 + bool(draft), "each of them once, however many contenders it has"
+
+
+def test_bench_of_an_encoder_decoder_is_set_against_ar_alone(
+    crossed: Crossed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["bench", "--target", str(crossed.path("bart")), "--prompt", "abc", "--methods", "pld", "--no-busy"]
+    assert main([*given, *SHORT, "--repetitions", "1", "--no-lookups", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["ratios"].keys() == {"pld / ar"}
+    assert "contests against transformers are left out" in err
 
 
 @pytest.mark.thorough
