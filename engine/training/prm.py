@@ -101,6 +101,7 @@ class PrmTrainer:
         return {
             "settings": asdict(self.settings),
             "done": self.done,
+            "loss": self.loss,
             "weight": self.weight.detach(),
             "bias": self.bias.detach(),
             "mean": self.mean,
@@ -124,7 +125,7 @@ class PrmTrainer:
             self.weight.copy_(state["weight"])
             self.bias.copy_(state["bias"])
         self.optimiser.load_state_dict(state["optimiser"])
-        self.done = int(state["done"])
+        self.done, self.loss = int(state["done"]), float(state.get("loss", 0.0))
 
     def save(self, folder: Path) -> None:
         """Write the checkpoint; it appears complete or not at all."""

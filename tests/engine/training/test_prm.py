@@ -43,6 +43,14 @@ def test_the_loss_is_that_of_the_scores_and_the_line_is_for_plain_features(data:
     assert trainer.step() == pytest.approx(loss, rel=1e-4)
 
 
+def test_a_finished_training_that_is_resumed_still_knows_its_loss(data: Responses) -> None:
+    first, again = (PrmTrainer(PrmSettings(3, 0.1, 0.0), data) for _ in range(2))
+    first.run(lambda _: None, lambda: None)
+    again.load(first.state())
+    again.run(lambda _: None, lambda: None)
+    assert again.loss == first.loss > 0
+
+
 def test_rows_are_the_tokens_of_each_response(zoo: Zoo) -> None:
     target = zoo.model("llama")
     told = [Labelled(str(i), "Q?", "ab.cde.", "draft", (3, 7), (2, 1), 2) for i in range(2)]
