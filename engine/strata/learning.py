@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine.analysis.heterospec import Sample, jaccard
 from engine.errors import ConfigError
-from engine.strata.bins import Strata
+from engine.strata.bins import MOST_BINS, Strata
 
 Criterion = Literal["cart", "paper_eq2"]
 Filter = Literal["full", "all"]
@@ -40,7 +40,7 @@ def stratify(
     sums of squares by size once more.
 
     Raises:
-        ConfigError: too few samples, or all of one entropy.
+        ConfigError: too few samples, all of one entropy, or more bins than a file of strata may have.
     """
     kept = chosen(found, train_filter)
     x, y = np.array([s.phi for s in kept]), np.array([float(s.tcr) for s in kept])
@@ -51,6 +51,11 @@ def stratify(
         )
     thresholds = _cart(x, y, layers, min_leaf) if criterion == "cart" else sorted(_split(x, y, layers, min_leaf))
     strata = Strata(tuple(thresholds))
+    if strata.bins > MOST_BINS:
+        raise ConfigError(
+            f"A tree of {layers} layers cuts these rounds into {strata.bins} bins, and at most {MOST_BINS} are read: "
+            "give fewer layers, or more rounds to a bin."
+        )
     return Strata(
         strata.thresholds,
         {

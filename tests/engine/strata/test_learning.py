@@ -35,6 +35,15 @@ def test_the_two_criteria_differ() -> None:
     assert stratify(found, layers=1, criterion="paper_eq2").thresholds == (2.5,)
 
 
+@pytest.mark.parametrize("criterion", ["cart", "paper_eq2"])
+def test_more_bins_than_are_read_again_are_not_learnt(criterion: str, tmp_path: Path) -> None:
+    found = [Sample(float(i), i * 7919 % 60, 8, 60, True) for i in range(500)]
+    stratify(found, layers=6, criterion=criterion).save(tmp_path / "strata.json")  # type: ignore[arg-type]
+    assert load_strata(tmp_path).bins > 32
+    with pytest.raises(ConfigError, match=r"\d+ bins, and at most 64 are read"):
+        stratify(found, layers=9, criterion=criterion)  # type: ignore[arg-type]
+
+
 @given(st.lists(st.tuples(st.floats(0, 30), st.integers(0, 59)), min_size=8, max_size=60))
 def test_bins_are_few_rising_and_monotone(pairs: list[tuple[float, int]]) -> None:
     found = [Sample(x, y, 8, 60, True) for x, y in pairs]
