@@ -30,7 +30,7 @@ def register(add: Any) -> None:
     """Add the subcommand."""
     sub = add("strata", learn, "learn HeteroSpec's entropy bins from traces (a regression tree)")
     sub.add_argument(
-        "--traces", type=Path, nargs="*", help="saved full traces of eagle3, or any of heterospec; without, fresh runs"
+        "--traces", type=Path, nargs="+", help="saved full traces of eagle3, or any of heterospec; without, fresh runs"
     )
     sub.add_argument("--preset", default=PRESET, help="models of the fresh runs")
     sub.add_argument("--eagle3", help="head of the fresh runs, instead of the preset's")

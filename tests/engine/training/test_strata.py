@@ -44,6 +44,12 @@ def test_bins_of_saved_runs_name_these(saved: dict[str, Path], tmp_path: Path) -
     assert along["meta_path"] == "cumulative"
 
 
+def test_traces_that_are_none_are_not_fresh_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["strata", "--out", str(tmp_path), "--traces"])
+    assert "--traces: expected at least one argument" in capsys.readouterr().err
+
+
 def test_runs_that_do_not_go_together_teach_nothing(
     saved: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
