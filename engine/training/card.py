@@ -5,8 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from engine.errors import ConfigError
+from engine.files.written import ready
 
 TRAINING = "training.json"  # written by the export, read here
 TOLD = ("README.md", "card.json", TRAINING, "SHA256SUMS")  # what is said of the files that are read
@@ -44,6 +48,18 @@ SYSTEMS = {  # what each non-autoregressive system is after, and where it is les
     "The graph has three vertices for each place of the source, where the paper has eight; they begin as copies of the "
     "source's states, and transitions have half the model's width",
 }
+
+
+def ready_for_cards(folders: Iterable[Path], otherwise: str) -> None:
+    """Nothing where cards can be written of all models in these folders; to be asked before they are measured.
+
+    Raises:
+        ConfigError: one has no training record, or may not be written in; `otherwise` are the words for going without.
+    """
+    for folder in folders:
+        if folder.is_dir() and not (folder / TRAINING).is_file():
+            raise ConfigError(f"{folder} has no {TRAINING}, which its card tells: measure it {otherwise}.")
+        ready(folder / "card.json")
 
 
 def write(folder: Path, role: str, metrics: dict[str, Any], command: str) -> None:

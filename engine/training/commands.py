@@ -82,6 +82,8 @@ def export(options: argparse.Namespace) -> None:
 def evaluate(options: argparse.Namespace) -> None:
     """Measure the pair on held-out problems, write both cards and SHA256SUMS, print the numbers."""
     target_folder, draft_folder = (Path(locate(str(folder))) for folder in (options.target, options.draft))
+    if not options.no_cards:
+        card.ready_for_cards((target_folder, draft_folder), "with --no-cards")
     torch.set_num_threads(options.threads)
     hf_logging.set_verbosity_error()
     words = read_words(target_folder)

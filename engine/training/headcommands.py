@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from safetensors.torch import save as packed
 
-from engine.errors import ModelMismatch, unknown
+from engine.errors import AssetError, ModelMismatch, unknown
 from engine.files.written import write
 from engine.kinds import ABOVE, COUNT, PORTION
 from engine.model import load_model
 from engine.training import features
-from engine.training.card import write_sums
+from engine.training.card import TRAINING, ready_for_cards, write_sums
 from engine.training.headeval import TITLES, evaluate, write_card
 from engine.training.headloop import HeadSettings, HeadTrainer, read_head
 from engine.training.heads import TrainingContext
@@ -134,7 +134,7 @@ def export(trainer: HeadTrainer, folder: Path) -> None:
     weights |= {n: t.to(torch.bfloat16) if t.is_floating_point() else t for n, t in trainer.recipe.frozen.items()}
     write(folder / "model.safetensors", packed({n: t.cpu().contiguous() for n, t in weights.items()}))
     (folder / "config.json").write_text(json.dumps(trainer.recipe.config, indent=1) + "\n")
-    (folder / "training.json").write_text(json.dumps(_record(trainer), indent=1) + "\n")
+    (folder / TRAINING).write_text(json.dumps(_record(trainer), indent=1) + "\n")
 
 
 def _record(trainer: HeadTrainer) -> dict[str, Any]:
@@ -174,9 +174,17 @@ def _commands(leg: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
 
 
 def judge_heads(options: argparse.Namespace) -> None:
-    """Measure heads and write card.json, README.md and SHA256SUMS."""
+    """Measure heads and write card.json, README.md and SHA256SUMS.
+
+    Raises:
+        AssetError: there is none. ConfigError: one whose card cannot be written.
+    """
     torch.set_num_threads(options.threads)
     kinds = options.kinds or [k for k in RECIPES if (options.folder / k / "model.safetensors").exists()]
+    if not kinds:
+        raise AssetError(f"There is no head in {options.folder}: of {', '.join(RECIPES)} each has a folder there.")
+    if not options.no_cards:
+        ready_for_cards((options.folder / kind for kind in kinds), "with --no-cards")
     for kind in kinds:
         found = evaluate(kind, options.target, options.folder / kind, options.items)
         where = "" if options.target == ASSETS / "target" else f" --target {options.target} --folder {options.folder}"

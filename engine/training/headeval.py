@@ -13,6 +13,7 @@ from engine.model import load_model
 from engine.tasks import FAMILIES, SOURCED, load_problems
 from engine.trace.metrics import pooled
 from engine.trace.store import Trace, sound
+from engine.training.card import TRAINING
 from engine.training.evaluate import EVAL_SEED
 
 BLOCKS = (10, 25)  # lengths of blocks that CM-ASD's tables list; a block is one longer than its draft tokens
@@ -89,7 +90,7 @@ def _blocks(lab: Lab, prompts: list[str], limit: int) -> dict[str, float]:
 
 def write_card(folder: Path, title: str, found: dict[str, dict[str, float]], command: str) -> None:
     """card.json and README.md from the training record and the measurement; no number is typed by hand."""
-    training = json.loads((folder / "training.json").read_text())
+    training = json.loads((folder / TRAINING).read_text())
     target = training["settings"].get("target") or "assets/tiny/target"
     (folder / "card.json").write_text(
         json.dumps({"role": title, "training": training, "evaluation": {"command": command, **found}}, indent=1) + "\n"

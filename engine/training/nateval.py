@@ -34,6 +34,9 @@ Row = dict[str, float]
 
 def evaluate(options: argparse.Namespace) -> None:
     """BLEU, chrF and exact texts of each system and setting, with the target's own beside; printed as JSON."""
+    asked = options.systems or [ASSETS / kind for kind in SYSTEMS if (ASSETS / kind).is_dir()]
+    if options.cards:
+        card.ready_for_cards(asked, "without --cards")
     torch.set_num_threads(options.threads)
     words = read_words(options.target)
     problems = load_problems(FAMILY, "heldout", options.items, EVAL_SEED)
@@ -47,7 +50,7 @@ def evaluate(options: argparse.Namespace) -> None:
     found: dict[str, dict[str, Row]] = {"target": {"greedy": judged(own)}}
     target = load_model(options.target, "cpu", "float32")
     folders: dict[str, Path] = {}
-    for folder in options.systems or [ASSETS / kind for kind in SYSTEMS if (ASSETS / kind).is_dir()]:
+    for folder in asked:
         system = load_nat(folder, target)
         folders[system.kind] = folder
         found[system.kind] = rows = dict[str, Row]()

@@ -103,6 +103,8 @@ def export(options: argparse.Namespace) -> None:
 
 def evaluate(options: argparse.Namespace) -> None:
     """BLEU and ROUGE of greedy texts, and how many of the drafters' tokens the target accepts; printed as JSON."""
+    if options.cards:
+        card.ready_for_cards(_folders(options).values(), "without --cards")
     torch.set_num_threads(options.threads)
     words = read_words(options.target)
     target = load(options.target)
@@ -127,10 +129,15 @@ def evaluate(options: argparse.Namespace) -> None:
     say(json.dumps(found | {"checks": checks}, indent=1))
 
 
+def _folders(options: argparse.Namespace) -> dict[str, Path]:
+    """Where each model that is measured is, by its role."""
+    given = {"target": options.target, "draft": options.draft, "parallel": options.parallel}
+    return {role: folder for role, folder in given.items() if folder}
+
+
 def _write_cards(options: argparse.Namespace, found: Mapping[str, Metrics], checks: list[dict[str, Any]]) -> None:
     """A card for each model that was measured, and SHA256SUMS beside them."""
-    given = {"draft": options.draft, "parallel": options.parallel}
-    folders = {"target": options.target} | {role: folder for role, folder in given.items() if folder}
+    folders = _folders(options)
     named = " ".join(f"--{role} {ASSETS / folder.name}" for role, folder in folders.items())
     command = f"python -m engine.training source-eval --items {options.items} {named} --cards"
     shared = {"items": options.items, "checks": checks}

@@ -1,0 +1,46 @@
+"""Cards: what they need is looked at before minutes are spent on what goes into them."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.training import commands, headcommands, nateval, sourcecommands
+from engine.training.command import main
+
+
+@pytest.fixture
+def nothing_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(*_: object, **__: object) -> None:
+        pytest.fail("it was measured first")
+
+    for where, name in ((commands, "Judge"), (headcommands, "evaluate"), (sourcecommands, "load"), (nateval, "load")):
+        monkeypatch.setattr(where, name, measure)
+
+
+@pytest.mark.usefixtures("nothing_measured")
+@pytest.mark.parametrize(
+    ("command", "without"),
+    [
+        ("eval --target {0} --draft {0}", "with --no-cards"),
+        ("head-eval medusa --folder {1}", "with --no-cards"),
+        ("source-eval --target {0} --cards", "without --cards"),
+        ("nat-eval --target assets/crossed/source_target --systems {0} --cards", "without --cards"),
+    ],
+)
+def test_a_model_without_its_record_is_refused_before_it_is_measured(
+    command: str, without: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "medusa"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    assert main(command.format(folder, tmp_path).split()) == 2
+    told = capsys.readouterr().err
+    assert f"{folder} has no training.json" in told and without in told
+
+
+def test_a_folder_without_heads_is_not_one_that_was_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["head-eval", "--folder", str(tmp_path)]) == 2
+    assert f"There is no head in {tmp_path}" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
