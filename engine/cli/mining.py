@@ -85,9 +85,9 @@ def _judge(args: argparse.Namespace, lab: Lab) -> Judge | None:
 
 def _head(args: argparse.Namespace, lab: Lab) -> dict[str, Any]:
     """What decides the labels; a file is resumed only with the same."""
-    target = (
-        {"id": args.endpoint_model or "server", "revision": args.endpoint} if args.endpoint else lab.target.describe()
-    )
+    target = lab.target.describe()
+    if args.endpoint:
+        target = {"id": args.endpoint_model or "server", "revision": Endpoint(args.endpoint, args.endpoint_model).place}
     drafter = {args.eagle_online: lab.describe_asset(args.eagle_online)} if args.eagle_online else {}
     models = {"target": target, **(drafter or {"draft": lab.models["draft"].describe()})}
     names = (

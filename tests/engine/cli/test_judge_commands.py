@@ -18,7 +18,8 @@ from engine.judge.weights import load_judge
 from engine.lab import Lab
 from engine.trace.store import Trace
 from tests.engine.crossed import Crossed
-from tests.engine.zoo import noised
+from tests.engine.judge.server import serving
+from tests.engine.zoo import Zoo, noised
 
 
 def mine(pair: list[str], out: Path, *more: str) -> int:
@@ -191,6 +192,14 @@ def test_published_problems_are_mined_with_their_limit(
     assert main(["mine", *pair, "--task", "gsm8k", "--source", str(rows), "--out", str(out)]) == 0
     head, prompts = read_mined(out)
     assert head["limit"] == 2048 and [p.skipped for p in prompts] == ["no answer", "too long"]
+
+
+def test_a_mined_file_does_not_tell_the_password_of_a_server(zoo: Zoo, pair: list[str], tmp_path: Path) -> None:
+    mined = tmp_path / "mined.jsonl"
+    with serving(zoo.model("llama", layers=2, hidden=32)) as (url, _):
+        assert mine(pair, mined, "--endpoint", url.replace("http://", "http://me:secret@"), "--items", "1") == 0
+        assert json.loads(mined.read_text().splitlines()[0])["models"]["target"]["revision"] == url
+    assert "secret" not in mined.read_text()
 
 
 @pytest.mark.thorough
