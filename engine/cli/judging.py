@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from engine.analysis.judge import OWN, against_rules
 from engine.analysis.words import estimate
 from engine.cli.options import load_lab
-from engine.errors import ConfigError
+from engine.errors import AssetError, ConfigError
 from engine.files.documents import fits
 from engine.files.written import write
 from engine.judge import training
@@ -35,6 +35,7 @@ from engine.tasks.catalogue import SOURCED
 from engine.tasks.problem import Problem
 
 BUILD = Path("build/judge")
+TOLD = {"sweep": list[float], "thresholds_by_recall": dict[str, float], "mining": dict[str, Any], "auc": float}
 
 
 def train_handle(args: argparse.Namespace) -> int:
@@ -94,14 +95,15 @@ def eval_handle(args: argparse.Namespace) -> int:
 def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
     args = argparse.Namespace(**{**vars(args), "limit": args.limit or limit_of(task)})
     role = _role(lab, task)
-    judge = lab.asset(role)
+    judge = _trained(lab, role)
     judge.check(lab.revisions, task)
     print(f"{task}: the judge in {lab.asset_paths[role]} ({role})", file=sys.stderr)
     for note in _notes(args, lab, judge):
         print(f"note: {note}", file=sys.stderr)
     other = next((name for name in lab.asset_paths if name.startswith("judge:") and lab.asset(name).task != task), None)
-    transfer = (other.partition(":")[2], sweep(lab.asset(other), args.thresholds)[::2]) if other else None
-    safer = {f"{float(r):.0%}": t for r, t in judge.meta["thresholds_by_recall"].items() if float(r) > 0.9}
+    transfer = (other.partition(":")[2], sweep(_trained(lab, other), args.thresholds)[::2]) if other else None
+    recalls = {r: judge.meta["thresholds_by_recall"].get(str(r)) for r in training.RECALLS if r > 0.9}
+    safer = {f"{r:.0%}": t for r, t in recalls.items() if t is not None}
     name, thresholds = role.partition(":")[2] or "own", sweep(judge, args.thresholds)
     math = "accuracy" in judged(task).measures
     found = settings(args.window, thresholds, name, transfer, safer=safer, method=args.method, math=math)
@@ -172,6 +174,26 @@ def _role(lab: Lab, task: str) -> str:
             "[assets]."
         )
     return next((role for role in roles if lab.asset(role).task == task), roles[-1])
+
+
+def _trained(lab: Lab, role: str) -> Judge:
+    """A loaded judge, of whose training an evaluation reads some numbers.
+
+    Raises:
+        AssetError: its file does not tell them.
+    """
+    judge: Judge = lab.asset(role)
+    lacking = [name for name, kind in TOLD.items() if not fits(judge.meta.get(name), kind)]
+    if not lacking and not judge.meta["sweep"]:
+        lacking.append("sweep")
+    if not lacking and not fits(judge.meta["mining"].get("temperature", 0.0), float):
+        lacking.append("mining")
+    if lacking:
+        raise AssetError(
+            f"{lab.asset_paths[role]} does not tell how the judge was trained: {', '.join(lacking)} of its judge.json "
+            "cannot be read."
+        )
+    return judge
 
 
 def sweep(judge: Judge, n: int) -> list[float]:

@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from engine.cli import main
 from engine.errors import AssetError, LabError
 from engine.files.documents import fits, read_object
 from engine.files.places import ROOT
@@ -37,6 +38,27 @@ def changed_json(folder: Path, name: str, **values: Any) -> Path:
 
 def copy(name: str, goal: Path) -> Path:
     return Path(shutil.copytree(TINY / name, goal / name))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, None) for name in ("sweep", "thresholds_by_recall", "mining", "auc")),
+        ("sweep", []),
+        ("sweep", "abc"),
+        ("mining", 3),
+        ("mining", {"temperature": "x"}),
+        ("thresholds_by_recall", {"0.95": "high"}),
+    ],
+)
+def test_a_judge_that_does_not_tell_its_training_is_not_evaluated(
+    name: str, value: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = changed_json(copy("judge-arithmetic", tmp_path), "judge.json", **{name: value})
+    given = ["--asset", f"judge={folder}", "--tasks", "arithmetic", "--out", str(tmp_path / "out"), "--threads", "1"]
+    assert main(["judge-eval", *given]) == 2
+    told = capsys.readouterr().err
+    assert f"{folder} does not tell how the judge was trained" in told and name in told
 
 
 @pytest.mark.parametrize("role", HEADS)
