@@ -62,6 +62,8 @@ def read(path: Path, models: Mapping[str, Model], force: bool = False) -> Mined:
         AssetError: no mined file, or one that does not fit the models. ModelMismatch: other models are loaded.
     """
     head, prompts = read_mined(path)
+    if "task" not in head:
+        raise AssetError(f"{path} does not say for which task it was mined.")
     head = _forced(path, head, models) if force else head
     for role, model in models.items():
         made = _revision(head, role)

@@ -190,6 +190,10 @@ Edit = Callable[[list[dict[str, Any]]], Any]
     [
         lambda lines: lines[0].update(task=5),
         lambda lines: lines[0].update(problem_seed="0"),
+        lambda lines: lines[0].update(equivalence=3),
+        lambda lines: lines[0].update(temperature="0"),
+        lambda lines: lines[0].update(eagle_online=["eagle2"]),
+        lambda lines: lines[0].update(mined_with=3),
         lambda lines: lines[1].update(seconds=-1),
         lambda lines: lines[1].update(seconds=NAN),
         lambda lines: lines[1].update(answer=5),

@@ -202,6 +202,19 @@ def test_a_mined_file_does_not_tell_the_password_of_a_server(zoo: Zoo, pair: lis
     assert "secret" not in mined.read_text()
 
 
+def test_a_mined_file_that_names_no_task_teaches_nothing(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    mined = tmp_path / "mined.jsonl"
+    assert mine(pair, mined, "--items", "2") == 0
+    head, *rest = mined.read_text().splitlines()
+    mined.write_text("\n".join([json.dumps({k: v for k, v in json.loads(head).items() if k != "task"}), *rest]) + "\n")
+    assert (
+        main(["judge-train", *pair, "--mined", str(mined), "--out", str(tmp_path / "judge"), "--split", "folds"]) == 2
+    )
+    assert "does not say for which task it was mined" in capsys.readouterr().err
+
+
 @pytest.mark.thorough
 def test_labels_of_a_server_can_be_learned_from_with_force(
     pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
