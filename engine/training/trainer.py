@@ -150,10 +150,7 @@ class Trainer:
             ModelMismatch: it is of another shape, or of a model with another tokenizer.
         """
         of_shape(state, self.settings.shape)
-        try:
-            self.model.load_state_dict(state["model"])
-        except RuntimeError:
-            raise ModelMismatch("The checkpoint's weights have other sizes: give the tokenizer it has.") from None
+        _fill(self.model, state["model"])
         self._follow(state)
         for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(saved)
@@ -164,10 +161,10 @@ class Trainer:
         layers.
 
         Raises:
-            ModelMismatch: it is not shallower, or differs in more than depth.
+            ModelMismatch: it is not shallower, differs in more than depth, or is of a model with another tokenizer.
         """
         small = build(of_shape(state, *SHAPES), self.tokenizer, self.settings.seed)
-        small.load_state_dict(state["model"])
+        _fill(small, state["model"])
         big = grown(small, self.settings.shape, self.tokenizer, self.settings.seed)
         self.model.load_state_dict(big.state_dict())
         self._follow(state)
@@ -178,6 +175,13 @@ class Trainer:
         now, self.history = self._leg(), list(state["history"])
         if now | {"from_step": self.history[-1]["from_step"]} != self.history[-1]:
             self.history.append(now)
+
+
+def _fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError:
+        raise ModelMismatch("The checkpoint's weights have other sizes: give the tokenizer it has.") from None
 
 
 def _shares(batches: Sequence[Batch], n: int) -> list[list[Batch]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,18 @@ def test_a_grown_model_computes_what_the_small_one_did(
     assert "--grow build/micro (at step 2)" in describe(big, "")["commands"][1]
     with pytest.raises(ModelMismatch, match="wants more layers than 3"):
         models.grown(big.model, "micro", words, 0)
+
+
+@pytest.mark.parametrize("go_on", ["load", "grow"])
+def test_a_checkpoint_of_another_vocabulary_is_told(
+    go_on: str, words: PreTrainedTokenizerBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(models.SHAPES, "deep", (2, 64, 64, 1, 1))
+    state = Trainer(SETTINGS, words).state()
+    state["model"] = {name: x[:9] if "embed_tokens" in name else x for name, x in state["model"].items()}
+    trainer = Trainer(replace(SETTINGS, shape="micro" if go_on == "load" else "deep"), words)
+    with pytest.raises(ModelMismatch, match="weights have other sizes: give the tokenizer it has"):
+        getattr(trainer, go_on)(state)
 
 
 def test_added_layers_are_spread_evenly() -> None:
