@@ -20,7 +20,7 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 from engine.errors import AssetError
-from engine.files.documents import read_object
+from engine.files.documents import fits, read_object
 from engine.files.written import write
 from engine.heads.eagle import tapped
 from engine.model import Model, load_model
@@ -58,6 +58,8 @@ class Features:
             AssetError: it is missing, damaged or unfinished.
         """
         self.card = read_object(folder / CARD)
+        if not fits([self.card.get(name) for name in ("texts", "seed")], list[int]) or "target" not in self.card:
+            raise AssetError(f"{folder / CARD} does not tell what was computed: delete it, and run `features` again.")
         parts = [_part(file) for file in sorted(folder.glob("part-*.safetensors"))]
         self.rows: list[tuple[dict[str, Tensor], int, int, int]] = []  # part, from, to, prompt length
         for part in parts:

@@ -104,7 +104,7 @@ def check_again(options: argparse.Namespace) -> None:
     """Once more, on problems that no choice was made on; the numbers join the card, whatever they are."""
     torch.set_num_threads(options.threads)
     path = options.out / "card.json"
-    card = json.loads(path.read_text())
+    card = read_object(path)
     used = {problem.key for problem in load_problems(options.task, "heldout", SEEN, EVAL_SEED)}
     drawn = load_problems(options.task, "heldout", SEEN + options.heldout, options.problem_seed)
     problems = [problem for problem in drawn if problem.key not in used][: options.heldout]

@@ -44,3 +44,9 @@ def test_a_folder_without_heads_is_not_one_that_was_measured(
     assert main(["head-eval", "--folder", str(tmp_path)]) == 2
     assert f"There is no head in {tmp_path}" in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
+
+
+def test_a_damaged_card_of_a_reward_model_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "card.json").write_text("{")
+    assert main(["prm-check", "--out", str(tmp_path)]) == 2
+    assert "card.json cannot be read" in capsys.readouterr().err

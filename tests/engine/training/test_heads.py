@@ -64,6 +64,10 @@ def test_features_that_are_unfinished_or_damaged_train_nothing(context: Training
     card.write_text("{")
     with pytest.raises(AssetError, match=r"features\.json cannot be read"):
         Features(tmp_path)
+    for told in ({}, {"texts": "12", "seed": 0, "target": "x"}, {"texts": 12, "seed": 0}):
+        card.write_text(json.dumps(told))
+        with pytest.raises(AssetError, match=r"features\.json does not tell what was computed"):
+            Features(tmp_path)
 
 
 def test_parts_of_another_cache_or_of_none_that_is_known_are_made_anew(zoo: Zoo, tmp_path: Path) -> None:
