@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from engine.kinds import COUNT, place
+from engine.kinds import COUNT, TO_FOLDER, place
 from engine.parser import Parser
 from engine.status import status_of
 from engine.training import commands, headcommands, models, natcommands, prmcommands, sourcecommands, strata
@@ -27,7 +27,7 @@ def main(argv: list[str] | None = None) -> int:
         return sub
 
     learn = add("tokenizer", commands.learn_tokenizer, "learn the tokenizer from the corpus")
-    learn.add_argument("--out", type=Path, default=commands.ASSETS / "tokenizer", help="folder")
+    learn.add_argument("--out", type=TO_FOLDER, default=commands.ASSETS / "tokenizer", help="folder")
     learn.add_argument("--seed", type=int, default=0, help="seed of the corpus")
 
     train = add("train", commands.train, "train a model; checkpoint and export every two minutes")
@@ -42,10 +42,11 @@ def main(argv: list[str] | None = None) -> int:
     )
 
     export = add("export", commands.export, "write the model of a checkpoint in bf16")
+    for sub, kind in ((train, TO_FOLDER), (export, Path)):
+        sub.add_argument("--work", type=kind, help="folder of the checkpoint; build/SHAPE if not given")
     for sub in (train, export):
         sub.add_argument("shape", choices=sorted(models.SHAPES))
         sub.add_argument("--tokenizer", type=Path, default=commands.ASSETS / "tokenizer", help="folder")
-        sub.add_argument("--work", type=Path, help="folder of the checkpoint; build/SHAPE if not given")
         sub.add_argument(
             "--out", type=place(models.exportable), help="folder of the export; assets/tiny/SHAPE if not given"
         )

@@ -14,7 +14,7 @@ from safetensors.torch import save as packed
 
 from engine.errors import AssetError, ModelMismatch, unknown
 from engine.files.written import write
-from engine.kinds import ABOVE, COUNT, PORTION
+from engine.kinds import ABOVE, COUNT, PORTION, TO_FOLDER
 from engine.model import load_model
 from engine.training import features
 from engine.training.card import TRAINING, ready_for_cards, write_sums
@@ -50,8 +50,8 @@ def register(add: Any) -> None:
     judge.add_argument("--items", type=COUNT, default=30, help="held-out problems a family")
     judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
     judge.add_argument("--folder", type=Path, default=ASSETS, help="folder of the heads")
-    for sub in (cache, head, mtp):
-        sub.add_argument("--features", type=Path, default=Path("build/features"), help="folder of the cache")
+    for sub, place in ((cache, TO_FOLDER), (head, Path), (mtp, Path)):
+        sub.add_argument("--features", type=place, default=Path("build/features"), help="folder of the cache")
         sub.add_argument("--seed", type=int, default=0, help="seed of texts and weights")
         sub.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
     for sub in (cache, head, mtp, judge):
@@ -75,8 +75,8 @@ def _budget(head: argparse.ArgumentParser) -> None:
     head.add_argument("--other-lr", type=ABOVE, default=0.002, help="peak learning rate of AdamW")
     head.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     head.add_argument("--start-from", type=Path, help="folder of another run's checkpoint to take first weights from")
-    head.add_argument("--work", type=Path, help="folder of the checkpoint; build/KIND if not given")
-    head.add_argument("--out", type=Path, help="folder of the export; KIND beside the target if not given")
+    head.add_argument("--work", type=TO_FOLDER, help="folder of the checkpoint; build/KIND if not given")
+    head.add_argument("--out", type=TO_FOLDER, help="folder of the export; KIND beside the target if not given")
 
 
 def make_features(options: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from engine.kinds import COUNT
+from engine.kinds import COUNT, TO_FILE, TO_FOLDER
 from engine.model import load_model
 from engine.nat.files import SYSTEMS, begin_as, built, save_nat
 from engine.nat.network import Shape
@@ -49,18 +49,19 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     train_.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     train_.add_argument("--begin", type=Path, metavar="FOLDER", help="begun with the weights of an exported system")
     out = add("nat-export", export, "write the system of a checkpoint in bf16")
+    for sub, place in ((train_, TO_FOLDER), (out, Path)):
+        sub.add_argument("--work", type=place, help="folder of the checkpoint; build/KIND if not given")
     for sub in (train_, out):
         sub.add_argument("kind", choices=sorted(SYSTEMS))
-        sub.add_argument("--work", type=Path, help="folder of the checkpoint; build/KIND if not given")
-        sub.add_argument("--out", type=Path, help="folder of the export; assets/crossed/KIND if not given")
+        sub.add_argument("--out", type=TO_FOLDER, help="folder of the export; assets/crossed/KIND if not given")
     judge = add("nat-eval", nateval.evaluate, "measure non-autoregressive systems on held-out problems")
     judge.add_argument("--systems", type=Path, nargs="*", metavar="FOLDER", help="all embedded ones if not given")
     judge.add_argument("--items", type=COUNT, default=300, help="held-out problems")
     judge.add_argument("--cards", action="store_true", help="write the card of each system, and SHA256SUMS")
     for sub in (texts, train_, out, judge):
         sub.add_argument("--target", type=Path, default=ASSETS / "source_target", help="folder")
-    for sub in (texts, train_, out):
-        sub.add_argument("--texts", type=Path, default=TEXTS, help="file of distilled texts")
+    for sub, place in ((texts, TO_FILE), (train_, Path), (out, Path)):
+        sub.add_argument("--texts", type=place, default=TEXTS, help="file of distilled texts")
 
 
 def write_texts(options: argparse.Namespace) -> None:

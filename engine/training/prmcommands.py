@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, LlamaForCausalLM, PreTrainedToken
 
 from engine.files.documents import read_object
 from engine.files.written import write
-from engine.kinds import ABOVE, COUNT, LEAST, PORTION
+from engine.kinds import ABOVE, COUNT, LEAST, PORTION, TO_FOLDER
 from engine.model import load_model
 from engine.model.checkpoint import revision_of
 from engine.reward.likelihood import load_likelihood, save_likelihood
@@ -62,8 +62,8 @@ def register(add: Any) -> None:
     sub.add_argument("--seed", type=int, default=0, help="seed of draws")
     sub.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     sub.add_argument("--labels-only", action="store_true", help="stop once all steps are labelled")
-    sub.add_argument("--work", type=Path, default=Path("build/prm"), help="folder of labels and checkpoint")
-    sub.add_argument("--out", type=Path, default=ASSETS / "prm", help="folder of the export")
+    sub.add_argument("--work", type=TO_FOLDER, default=Path("build/prm"), help="folder of labels and checkpoint")
+    sub.add_argument("--out", type=TO_FOLDER, default=ASSETS / "prm", help="folder of the export")
     check = add("prm-check", check_again, "measure the exported process reward model on fresh problems, into its card")
     check.add_argument("--task", choices=FAMILIES, default="arithmetic", help="family of problems")
     check.add_argument("--heldout", type=COUNT, default=240, help="held-out problems, one response each")
@@ -73,7 +73,7 @@ def register(add: Any) -> None:
         "--problem-seed", type=int, default=21, help="of the held-out problems; those known are left out"
     )
     check.add_argument("--seed", type=int, default=1, help="seed of draws")
-    check.add_argument("--work", type=Path, default=Path("build/prm-check"), help="folder of labels")
+    check.add_argument("--work", type=TO_FOLDER, default=Path("build/prm-check"), help="folder of labels")
     check.add_argument("--out", type=Path, default=ASSETS / "prm", help="folder of the export and its card")
     for one in (sub, check):
         one.add_argument("--target", type=Path, default=ASSETS / "target", help="folder")

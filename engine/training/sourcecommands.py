@@ -13,7 +13,7 @@ import torch
 from transformers import PegasusForConditionalGeneration
 
 from engine.heads.parallel import META
-from engine.kinds import COUNT, place
+from engine.kinds import COUNT, TO_FOLDER, place
 from engine.lab import Lab
 from engine.tasks import SOURCED, get_task, load_problems
 from engine.tasks.references import summarised, translated
@@ -37,7 +37,7 @@ ROWS = 25  # sources read together there
 def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], argparse.ArgumentParser]) -> None:
     """The commands, each with its options."""
     learn = add("source-tokenizer", learn_tokenizer, "learn the tokenizer of the encoder-decoder models")
-    learn.add_argument("--out", type=Path, default=ASSETS / "tokenizer", help="folder")
+    learn.add_argument("--out", type=TO_FOLDER, default=ASSETS / "tokenizer", help="folder")
     learn.add_argument("--seed", type=int, default=0, help="seed of the corpus")
 
     train_ = add("source-train", train, "train an encoder-decoder model; checkpoint and export every two minutes")
@@ -48,10 +48,11 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
         "--encoder", type=Path, metavar="FOLDER", help="begun with the encoder and embeddings of an exported model"
     )
     out = add("source-export", export, "write the model of a checkpoint in bf16")
+    for sub, kind in ((train_, TO_FOLDER), (out, Path)):
+        sub.add_argument("--work", type=kind, help="folder of the checkpoint; build/SHAPE if not given")
     for sub in (train_, out):
         sub.add_argument("shape", choices=sorted(SHAPES))
         sub.add_argument("--tokenizer", type=Path, default=ASSETS / "tokenizer", help="folder")
-        sub.add_argument("--work", type=Path, help="folder of the checkpoint; build/SHAPE if not given")
         sub.add_argument(
             "--out", type=place(models.exportable), help="folder of the export; assets/crossed/SHAPE if not given"
         )

@@ -14,7 +14,7 @@ from engine.analysis.grouping import by_target, one_target
 from engine.analysis.heterospec import samples
 from engine.analysis.reading import read_file
 from engine.errors import ConfigError
-from engine.kinds import COUNT
+from engine.kinds import COUNT, TO_FOLDER
 from engine.lab import Lab
 from engine.strata.bins import Strata
 from engine.strata.learning import granularity, stratify
@@ -52,7 +52,7 @@ def register(add: Any) -> None:
     )
     sub.add_argument("--min-leaf", type=COUNT, default=10, help="fewest rounds in a bin")
     sub.add_argument("--beside", action="store_true", help="write strata-PATH.json beside the folder's strata.json")
-    sub.add_argument("--out", type=Path, default=OUT, help="folder of strata.json")
+    sub.add_argument("--out", type=TO_FOLDER, default=OUT, help="folder of strata.json")
 
 
 def learn(options: argparse.Namespace) -> None:

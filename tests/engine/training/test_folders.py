@@ -1,0 +1,43 @@
+"""Where training puts things is looked at before anything is loaded or learnt."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.training.command import main
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tokenizer --out",
+        "train micro --work",
+        "train micro --out",
+        "features --features",
+        "head medusa --work",
+        "head medusa --out",
+        "mtp --out",
+        "strata --out",
+        "prm --work",
+        "prm --out",
+        "prm-check --work",
+        "source-tokenizer --out",
+        "source-train source_micro --work",
+        "source-train source_micro --out",
+        "nat-train cmlm --work",
+        "nat-train cmlm --out",
+    ],
+)
+def test_a_place_below_a_file_is_refused_first(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit):
+        main([*command.split(), str(tmp_path / "file" / "new")])
+    assert "file is no folder" in capsys.readouterr().err
+
+
+def test_texts_go_into_a_file_that_can_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["nat-texts", "--texts", str(tmp_path)])
+    assert "is no file" in capsys.readouterr().err
