@@ -23,6 +23,7 @@ from engine.files.documents import read_object
 from engine.files.written import write
 from engine.model import Model, Session
 from engine.model.tokens import common_prefix
+from engine.reward.steps import delimiters_of
 from engine.sampling import entropy, exactly, sent
 
 LINE, META = "prm.safetensors", "prm.json"
@@ -116,7 +117,7 @@ def load_likelihood(path: Path, target: Model) -> LikelihoodReward:
         AssetError: files are missing or damaged. ModelMismatch: it was made for another target.
     """
     meta = read_object(path / META)
-    made, delimiters = meta.get("target"), meta.get("step_delimiters")
+    made = meta.get("target")
     if made != target.revision:
         raise ModelMismatch(
             f"The reward model in {path.name} reads states of the target {made}, not of {target.name} "
@@ -127,6 +128,6 @@ def load_likelihood(path: Path, target: Model) -> LikelihoodReward:
         weight, bias = tensors["weight"], float(tensors["bias"])
     except Exception as error:  # safetensors raises whatever it likes on damaged files
         raise AssetError(f"{path / LINE} holds no reward model: {error}") from None
-    if weight.shape != (target.width + 2,) or not isinstance(delimiters, list) or not delimiters:
+    if weight.shape != (target.width + 2,):
         raise AssetError(f"The reward model in {path} is not complete: see {META}.")
-    return LikelihoodReward(weight, bias, target, tuple(map(str, delimiters)))
+    return LikelihoodReward(weight, bias, target, delimiters_of(meta.get("step_delimiters"), str(path / META)))

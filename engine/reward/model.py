@@ -24,7 +24,7 @@ from engine.model.hub import fault, fetch
 from engine.model.network import cache_name
 from engine.model.tokens import common_prefix, read_tokenizer
 from engine.reward.likelihood import META, LikelihoodReward, load_likelihood
-from engine.reward.steps import BLANK_LINE
+from engine.reward.steps import BLANK_LINE, delimiters_of
 from engine.sampling import sent
 
 HEADS = ("score", "classifier", "v_head.summary")  # transformers' classifiers, and trl's value head
@@ -143,7 +143,7 @@ def load_reward(path: Path, target: Model) -> RewardModel | LikelihoodReward:
     _readable(config, network, info, name)
     network.eval().requires_grad_(False).to(target.device)
     head = _head(tensors, name).to(target.device, next(network.parameters()).dtype)
-    delimiters = tuple(str(one) for one in getattr(config, "step_delimiters", None) or BLANK_LINE)
+    delimiters = delimiters_of(getattr(config, "step_delimiters", None) or BLANK_LINE, name)
     joint = str(getattr(config, "step_joint", "\n"))
     context = int(getattr(config, "max_position_embeddings", 0) or 2048)
     mark = MARK if isinstance(head, nn.Sequential) and MARK in tokenizer.get_vocab() else ""

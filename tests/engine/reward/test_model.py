@@ -180,3 +180,18 @@ def test_where_steps_end() -> None:
     assert step_ends(ids, decode, SENTENCES) == [11, 21, 26]
     assert step_ends(ids, decode, BLANK_LINE) == [13, 23, 26]
     assert not ended("\n\n ", BLANK_LINE) and ended("\n\na\n\n", BLANK_LINE)
+
+
+@pytest.mark.parametrize(("given", "delimiters"), [("\n\n", ("\n\n",)), ([".", ";"], (".", ";")), (None, BLANK_LINE)])
+def test_what_ends_a_step_may_be_one_text(
+    given: object, delimiters: tuple[str, ...], target: Model, tmp_path: Path
+) -> None:
+    loaded = load_reward(make_reward(tmp_path / "own", "tokens1", step_delimiters=given), target)
+    assert loaded.delimiters == delimiters
+
+
+@pytest.mark.parametrize("given", [5, [""], [".", 5], {"a": 1}])
+def test_what_cannot_end_a_step_is_refused(given: object, target: Model, tmp_path: Path) -> None:
+    folder = make_reward(tmp_path / "own", "tokens1", step_delimiters=given)
+    with pytest.raises(AssetError, match="step_delimiters"):
+        load_reward(folder, target)
