@@ -7,6 +7,7 @@ width, F = D + 2 features.
 """
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,4 +131,6 @@ def load_likelihood(path: Path, target: Model) -> LikelihoodReward:
         raise AssetError(f"{path / LINE} holds no reward model: {error}") from None
     if weight.shape != (target.width + 2,):
         raise AssetError(f"The reward model in {path} is not complete: see {META}.")
+    if not (weight.is_floating_point() and bool(torch.isfinite(weight).all()) and math.isfinite(bias)):
+        raise AssetError(f"{path / LINE} holds numbers that are infinite or not a number (NaN).")
     return LikelihoodReward(weight, bias, target, delimiters_of(meta.get("step_delimiters"), str(path / META)))

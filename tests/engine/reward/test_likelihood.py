@@ -51,6 +51,11 @@ def test_another_target_or_a_damaged_file_is_refused(zoo: Zoo, tmp_path: Path) -
     save_likelihood(tmp_path, torch.zeros(7), 0.0, {"target": target.revision, "step_delimiters": ["."]})
     with pytest.raises(AssetError, match="is not complete"):
         load_likelihood(tmp_path, target)
+    for weight, bias in ((float("nan"), 0.0), (0.1, float("inf"))):
+        told = {"target": target.revision, "step_delimiters": ["."]}
+        save_likelihood(tmp_path, torch.full((target.width + 2,), weight), bias, told)
+        with pytest.raises(AssetError, match="infinite or not a number"):
+            load_likelihood(tmp_path, target)
     (tmp_path / LINE).write_bytes(b"nothing")
     with pytest.raises(AssetError, match="holds no reward model"):
         load_likelihood(tmp_path, target)
