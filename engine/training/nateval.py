@@ -81,7 +81,7 @@ def likeness(written: list[list[int]], own: list[list[int]]) -> Row:
     return {
         "same": fmean(a == b for a, b in pairs),
         "as_long": fmean(len(a) == len(b) for a, b in pairs),
-        "repeats": repeats / sum(map(len, written)),
+        "repeats": repeats / max(sum(map(len, written)), 1),
     }
 
 

@@ -97,6 +97,11 @@ class Parrot:
             yield Canvas(list(source), [1.0], [True], final=i > 0)
 
 
+def test_a_system_that_writes_nothing_yet_repeats_nothing() -> None:
+    """As one of CTC does early in training, when all places say blank."""
+    assert likeness([[], []], [[9, 1], [1]]) == {"same": 0.0, "as_long": 0.0, "repeats": 0.0}
+
+
 def test_what_is_measured_of_texts() -> None:
     system: Any = Parrot()
     assert texts_of(system, [[9, 9, 1], [4, 1]], {"times": 2}) == ([[9, 9, 1], [4, 1]], 2.5)
