@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from engine.errors import ConfigError
 from engine.model import Model, load_model
 from engine.nat.files import SYSTEMS, load_nat
 from engine.nat.system import System
@@ -33,7 +34,11 @@ Row = dict[str, float]
 
 
 def evaluate(options: argparse.Namespace) -> None:
-    """BLEU, chrF and exact texts of each system and setting, with the target's own beside; printed as JSON."""
+    """BLEU, chrF and exact texts of each system and setting, with the target's own beside; printed as JSON.
+
+    Raises:
+        ConfigError: two systems of one kind, or a card that cannot be written.
+    """
     asked = options.systems or [ASSETS / kind for kind in SYSTEMS if (ASSETS / kind).is_dir()]
     if options.cards:
         card.ready_for_cards(asked, "without --cards")
@@ -41,6 +46,10 @@ def evaluate(options: argparse.Namespace) -> None:
     words = read_words(options.target)
     problems = load_problems(FAMILY, "heldout", options.items, EVAL_SEED)
     sources = [words(problem.prompt).input_ids for problem in problems]
+    target = load_model(options.target, "cpu", "float32")
+    systems = [load_nat(folder, target) for folder in asked]
+    if len({system.kind for system in systems}) < len(systems):
+        raise ConfigError("Several of these systems are of one kind, which names their results: measure one at a time.")
     wanted, own = [problem.answer for problem in problems], greedy(load(options.target), sources)
 
     def judged(written: list[list[int]]) -> Row:
@@ -48,18 +57,14 @@ def evaluate(options: argparse.Namespace) -> None:
         return quality(FAMILY, texts, wanted) | likeness(written, own)
 
     found: dict[str, dict[str, Row]] = {"target": {"greedy": judged(own)}}
-    target = load_model(options.target, "cpu", "float32")
-    folders: dict[str, Path] = {}
-    for folder in asked:
-        system = load_nat(folder, target)
-        folders[system.kind] = folder
+    for system in systems:
         found[system.kind] = rows = dict[str, Row]()
         for knobs in SETTINGS.get(system.kind, ({},)):
             written, iterations = texts_of(system, sources, knobs)
             rows[named(knobs)] = judged(written) | {"iterations": iterations}
             say(f"{system.kind} {named(knobs)}: BLEU {rows[named(knobs)]['bleu']:.2f}")
     if options.cards:
-        _write_cards(options, folders, target, found)
+        _write_cards(options, {s.kind: folder for s, folder in zip(systems, asked, strict=True)}, target, found)
     say(json.dumps(found, indent=1))
 
 

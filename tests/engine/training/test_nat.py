@@ -13,9 +13,11 @@ import torch
 from engine.errors import ConfigError
 from engine.nat.canvas import Canvas
 from engine.training import natcommands, nateval
+from engine.training.command import main
 from engine.training.distilled import Distilled, distil, read
 from engine.training.nateval import likeness, named, texts_of
 from engine.training.requirements import check_nat
+from engine.training.sourcecommands import ASSETS
 from engine.training.trainer import read_state
 
 TARGET = Path("assets/crossed/source_target")
@@ -165,3 +167,9 @@ def test_systems_are_trained_resumed_and_measured_by_commands(tmp_path: Path, mo
         assert card["role"] == folder.name and "| target, greedy | iterations 1 |" in page and "MISSED" in page
         assert f"--systems assets/crossed/{folder.name} --cards" in card["evaluation"]["command"]
     assert "rewrite_nat/model.safetensors" in (tmp_path / "SHA256SUMS").read_text()
+
+
+def test_two_systems_of_one_kind_do_not_take_one_another_s_place(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(ASSETS / "dat")
+    assert main(["nat-eval", "--items", "1", "--systems", folder, folder]) == 2
+    assert "measure one at a time" in capsys.readouterr().err
