@@ -38,8 +38,8 @@ let list = null;
 
 /** The paper and the item that an option names, as PAPER-ITEM. @param {string} name */
 const placeOf = (name) => {
-  const [paper, item = ""] = name.split("-");
-  return { paper, item };
+  const [paper, ...item] = name.split("-"); // an item may have one of its own
+  return { paper, item: item.join("-") };
 };
 
 /** @param {HTMLElement} element @param {Store} store @param {Lab} lab */
@@ -69,11 +69,11 @@ export async function drawPapers(element, store, lab) {
       const paper = kept.get(name) ?? (await lab.api.get("paper", { name }));
       kept.set(name, paper);
       if (!element.isConnected || store.options.name !== asked) return;
+      wrong.hidden = true;
       const item = paper.items.find((one) => one.id === wanted.item) ?? paper.items[0];
       if (drawn === `${name}-${item.id}`) return;
       const turned = drawn.startsWith(`${name}-`);
       drawn = `${name}-${item.id}`;
-      wrong.hidden = true;
       bar.replaceChildren(
         ...list.papers.map((one) => link(one.name, one.name === name, titled(lab, one), counts(one))),
       );
@@ -89,6 +89,7 @@ export async function drawPapers(element, store, lab) {
       detail.replaceChildren(...itemOf(paper, item, store, lab));
       if (turned) bring(detail);
     } catch (error) {
+      if (store.options.name !== asked) return;
       if (!drawn) about.textContent = "";
       wrong.textContent = said(error);
       wrong.hidden = false;

@@ -53,6 +53,17 @@ def test_the_list_opens_at_the_item_that_an_address_names(visit_cases):
     expect(page.locator(".paper-items [aria-current]")).to_be_in_viewport()
 
 
+def test_every_entry_of_the_list_opens_itself(visit_cases):
+    page = visit_cases("?room=papers&name=methods")
+    entries = page.locator(".paper-items a")
+    entries.first.wait_for()
+    for entry in entries.all():
+        name = entry.locator("b").inner_text()
+        entry.click()
+        expect(page.locator(".paper-item h3")).to_contain_text(f"{name}. ")
+        expect(page.locator(".paper-items [aria-current] b")).to_have_text(name)
+
+
 @pytest.mark.parametrize("width", [1440, 390, 320])
 def test_a_wide_table_scrolls_in_itself(visit_cases, width):
     page = visit_cases("?room=papers&name=methods", viewport={"width": width, "height": 900})
@@ -73,6 +84,25 @@ def test_a_slow_list_says_that_it_is_read(visit_cases):
     expect(about).to_have_text("Reading the papers…")
     held.pop().continue_()
     expect(about).to_contain_text("AutoJudge: Judge Decoding")
+
+
+def test_a_paper_that_does_not_come_is_told_until_another_is_chosen(visit_cases):
+    page, held = visit_cases("?room=papers&name=autojudge-T1"), []
+    wrong = page.locator("[data-room=papers] [role=alert]")
+    easd, autojudge = (page.locator(".paper-names a", has_text=name) for name in ("EASD", "AutoJudge"))
+    page.route("**/lab/paper?name=easd", lambda route: route.fulfill(status=400, json={"error": "No such paper."}))
+    easd.click()
+    expect(wrong).to_have_text("No such paper.")
+    autojudge.click()
+    expect(wrong).to_be_hidden()
+    page.unroute_all()
+    page.route("**/lab/paper?name=easd", lambda route: held.append(route))
+    easd.click()
+    autojudge.click()
+    with page.expect_response("**/lab/paper?name=easd"):
+        held.pop().fulfill(status=400, json={"error": "No such paper."})
+    page.wait_for_timeout(200)
+    expect(wrong).to_be_hidden()  # nobody waits for it any more
 
 
 @pytest.mark.parametrize("name", ["cm_asd-F2b", "methods-arithmetic"])
