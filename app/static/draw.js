@@ -155,13 +155,12 @@ export const SIGNS = {
   draft: { label: "written by the draft model alone", colour: "--draft-2", d: "M-.7 0H.7", fill: false, wide: true },
 };
 
-/** The sign's name of an emitted token: its node's state, or its origin.
+/** The sign's name of an emitted token: its node's state, or its origin; light recordings have no nodes.
  * @param {import("./types/trace.js").Token | null | undefined} token
  * @param {import("./types/trace.js").Node | null | undefined} node @returns {string} */
 export function stateOf(token, node) {
-  if (token?.node === null) return token.origin;
-  if (token && token.node === undefined) return token.origin;
-  return node?.state ?? token?.origin ?? "target";
+  if (token?.node == null) return token?.origin ?? node?.state ?? "target";
+  return node?.state ?? (token.origin === "draft" ? "accepted" : token.origin);
 }
 
 /** The sign as an SVG group centred at (x, y) with radius r.

@@ -5,7 +5,7 @@ import { barFigure, barRows, barsHeight, cutAt } from "./bars.js";
 import { captionOf } from "./caption.js";
 import { nameOf, nodeSelection, samples } from "./columns.js";
 import { fresh, h, s } from "./dom.js";
-import { pieceOf, rich, SIGNS, sign } from "./draw.js";
+import { pieceOf, rich, SIGNS, sign, stateOf } from "./draw.js";
 import { offer } from "./figure.js";
 import { flagLines } from "./flags.js";
 import { hush } from "./hush.js";
@@ -135,7 +135,7 @@ function show(store, parts, lab, continuing) {
 /** The token, whose it is, its place, and why. @param {Store} store @param {Parts} parts @param {Subject} it */
 function showSentence(store, parts, it) {
   const { run, round, node, token, own, cell } = it;
-  const state = cell ? "placed" : token && token.node == null ? token.origin : node?.state;
+  const state = cell ? "placed" : token ? stateOf(token, node) : node?.state;
   const shownToken = cell ? cell.token : token ? token.token : node?.token;
   parts.name.replaceChildren(
     s(
@@ -266,7 +266,7 @@ function showDistributions(store, parts, it) {
       : h("p.v-empty", { text: noBars(it) }),
   );
   parts.strip.replaceChildren(
-    chanceStrip(samples(run) ? node : node && { ...node, u: undefined }, parts.widths.strip || 220),
+    chanceStrip(samples(run) ? node : node && { ...node, u: undefined }, round, parts.widths.strip || 220),
   );
   const told = numbers(it, n, residual);
   fresh(parts.numbers, told, () =>

@@ -3,8 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { stateOf } from "../../app/static/draw.js";
+import { untested } from "../../app/static/inspector/chance.js";
 import { autoWidth, cells, keepAnchor, stepWidth, tickStep } from "../../app/static/stage/axis.js";
 import { agreement, bandOf, breadthOf, firstFrom, partsAt, referenceOf, sorted } from "../../app/static/stage/bands.js";
+import { cardLines } from "../../app/static/stage/hovercard.js";
 import { belowTitle, layoutBands, placeAt } from "../../app/static/stage/layout.js";
 import { lineAt } from "../../app/static/stage/positiontable.js";
 import { rangeOf } from "../../app/static/stage/scoreinput.js";
@@ -343,6 +346,24 @@ test("at an earlier time a text has not ended where it goes on", () => {
   store.setTime({ mode: "calls", at: 1 });
   assert.equal(lineAt(store, run, 3), "not there yet");
   assert.equal(lineAt(store, run, 4), "ended at 4");
+});
+
+test("a light recording tells what became of its draft tokens, though it has none of their numbers", () => {
+  const store = createStore();
+  store.load([
+    trace("chain", [round({ drafted: 3, accepted: 2, ids: [1, 2, 9], nodes: [] })], { record: "light" }),
+    trace("alone", [round({ ids: [1], fed: 0 })], { guarantee: "lossy" }),
+  ]);
+  const [run, alone] = ["chain", "alone"].map((key) => store.runs.get(key));
+  for (const token of alone.tokens) token.origin = "draft"; // of no draft
+  const [first] = cardLines(store, { run: "chain", pos: 0 });
+  assert.equal(first, "·t1  accepted");
+  assert.equal(lineAt(store, run, 1), "accepted");
+  assert.equal(lineAt(store, run, 2), "correction");
+  assert.equal(lineAt(store, alone, 0), "written by the draft model alone");
+  assert.equal(stateOf(run.tokens[0], null), "accepted");
+  assert.deepEqual(untested(null, run.rounds[0]), ["recorded lightly:", "without its numbers"]);
+  assert.deepEqual(untested(null, alone.rounds[0]), ["no draft token here:", "nothing to test"]);
 });
 
 test("the stage in a link comes back as it was; what nobody knows is left out", () => {

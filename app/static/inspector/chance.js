@@ -6,6 +6,7 @@ import { label, linear, prob } from "../draw.js";
 import { SAYS } from "../run/phases.js";
 
 /** @typedef {import("../types/trace.js").Node} Node */
+/** @typedef {import("../types/trace.js").Round} Round */
 
 /** Where p has to reach: the drawn u times q, when the run samples by ratio. @param {Node | null} node */
 export function cutOf(node) {
@@ -23,13 +24,14 @@ export function clear(from, to, arrow) {
   return arrow < middle ? Math.max(middle, (arrow + to) / 2) : Math.min(middle, (from + arrow) / 2);
 }
 
-/** The probability of acceptance as a strip, and what was drawn. @param {Node | null} node @param {number} width */
-export function chanceStrip(node, width) {
+/** The probability of acceptance as a strip, and what was drawn. @param {Node | null} node @param {Round} round
+ * @param {number} width */
+export function chanceStrip(node, round, width) {
   const height = 44; // the draw's words are above the bar
   const figure = s("svg.v-figure", { viewBox: `0 -4 ${width} ${height}`, width, height, role: "img" });
   const keep = node?.accept_prob;
   if (!node || keep == null) {
-    const lines = untested(node);
+    const lines = untested(node, round);
     figure.append(
       ...lines.map((line, i) => label(0, 22 - 7 * (lines.length - 1) + 14 * i, line, { fill: "var(--ink-3)" })),
     );
@@ -80,8 +82,10 @@ export function chanceStrip(node, width) {
   return figure;
 }
 
-/** Why there is no decision to draw, in lines. @param {Node | null} node */
-function untested(node) {
+/** Why there is no decision to draw, in lines. @param {Node | null} node
+ * @param {Pick<Round, "drafted" | "nodes">} round */
+export function untested(node, { drafted, nodes }) {
+  if (!node && drafted && !nodes.length) return ["recorded lightly:", "without its numbers"];
   if (!node) return ["no draft token here:", "nothing to test"];
   return node.state in SAYS ? ["not decided yet"] : ["not tested:", "no decision was drawn"];
 }

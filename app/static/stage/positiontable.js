@@ -3,7 +3,7 @@
 
 import { columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
-import { fmt, importance, nats, pieceOf, prob, SIGNS } from "../draw.js";
+import { fmt, importance, nats, pieceOf, prob, SIGNS, stateOf } from "../draw.js";
 import { sizeOf, tcrOf } from "../numbers.js";
 import { stepOf } from "../run/steps.js";
 import { across } from "../run.js";
@@ -27,8 +27,7 @@ export function entryAt(store, run, pos) {
   }
   const round = run.rounds[column.round];
   const { node, token } = column;
-  const origin = token.origin === "draft" && node ? "accepted" : token.origin;
-  const state = column.ghost && node?.state === "vetoed" ? "vetoed" : origin;
+  const state = column.ghost && node?.state === "vetoed" ? "vetoed" : stateOf(token, column.ghost ? null : node);
   return { column, round, node, token, state, other, tcr: round.drafted ? tcrOf(round) : null };
 }
 
