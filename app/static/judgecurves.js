@@ -24,7 +24,7 @@ export async function drawCurves(spot, ctx) {
   const { kept, lab } = ctx;
   kept.judges ??= await lab.api.get("evaluations").then(
     (body) => body.tasks.flatMap(({ task, judge }) => (judge ? [{ task, judge }] : [])),
-    () => [],
+    () => undefined,
   );
   if (!spot.isConnected || spot.childElementCount || kept.tab !== "curves") return;
   const sources = sourcesOf(ctx);

@@ -118,10 +118,16 @@ export function createMined(api) {
       for (const hear of listeners) hear();
     },
     recorded() {
-      asked ??= api.get("mined").then((body) => {
-        mined.list = body.sets;
-        return body.sets;
-      });
+      asked ??= api.get("mined").then(
+        (body) => {
+          mined.list = body.sets;
+          return body.sets;
+        },
+        (error) => {
+          asked = undefined; // who asks next may have more luck
+          throw error;
+        },
+      );
       return asked;
     },
     async open(name) {

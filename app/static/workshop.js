@@ -88,6 +88,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   });
   /** @type {ReturnType<typeof filterBar> | null} */
   let bar = null;
+  let wrong = ""; // why the recorded sets are not there
   /** @type {Workshop} */
   const ctx = {
     store,
@@ -170,12 +171,13 @@ export function drawWorkshop(body, store, lab, wanted) {
   }
 
   async function open() {
+    wrong = "";
     try {
       const list = await mined.recorded();
       await Promise.all(list.map((set) => mined.open(set.name)));
-      if (!mined.shown) mined.shown = list.find((set) => !set.naive)?.name ?? "";
     } catch (error) {
-      lab.ui.notify(said(error));
+      wrong = said(error);
+      lab.ui.notify(wrong);
     }
     draw();
   }
@@ -215,6 +217,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   }
 
   function fill() {
+    mined.shown ||= mined.list?.find((set) => !set.naive)?.name ?? "";
     const names = [...new Set([...(mined.list ?? []).map((set) => set.name), ...mined.sets.keys()])];
     parts.source.replaceChildren(
       ...[...names, ...((mined.list?.length ?? 0) > 1 ? [ALL] : [])].map((name) =>
@@ -263,7 +266,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   function about() {
     const items = itemsOf();
     if (!items.length && !mined.sets.has(mined.shown))
-      return [mined.list ? NONE[packed() ? "packed" : "served"] : "Reading the recorded sets."];
+      return [mined.list ? NONE[packed() ? "packed" : "served"] : wrong || "Reading the recorded sets."];
     const important = items.filter((item) => item.label.important).length;
     const set = mined.sets.get(mined.shown);
     const models = set?.head.models ?? {};

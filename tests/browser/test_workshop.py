@@ -73,6 +73,22 @@ def test_a_recorded_set_is_on_show_without_a_model(visit, server):
     assert server.lab.loads == loads
 
 
+def test_sets_that_did_not_come_are_told_and_read_when_the_room_is_opened_again(visit):
+    page, away = visit(), [True]
+    page.route(
+        "**/lab/mined",
+        lambda route: route.fulfill(status=400, json={"error": "Not now."}) if away else route.continue_(),
+    )
+    page.get_by_role("link", name="Judge").click()
+    about = page.locator(".workshop [aria-live]")
+    expect(about).to_have_text("Not now.")
+    away.clear()
+    page.get_by_role("button", name="Dismiss").click()
+    page.get_by_role("link", name="Compare").click()
+    workshop(page)
+    expect(about).to_contain_text("Mined with")
+
+
 def test_a_prompt_that_is_taken_to_the_run_bar_leaves_the_answer_of_the_case_behind(visit):
     page = visit()
     page.evaluate("draftscope.session.configure({ task: 'arithmetic', answer: '38' })")

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import {
   addPrompt,
   before,
+  createMined,
   emptySet,
   firstDifference,
   pieceOfLabel,
@@ -154,4 +155,21 @@ test("two reviewers are compared over what both judged", () => {
   );
   assert.deepEqual([n, keys, apart], [3, ["a", "b", "c"], ["b"]]);
   assert.ok(Math.abs(observed - 2 / 3) < 1e-12);
+});
+
+test("recorded sets that did not come are asked for again", async () => {
+  let asked = 0;
+  const api = {
+    get: async () => {
+      asked += 1;
+      if (asked === 1) throw new Error("The server does not answer.");
+      return { sets: [{ name: "arithmetic" }] };
+    },
+  };
+  const mined = createMined(api);
+  await assert.rejects(mined.recorded(), /does not answer/);
+  assert.equal(mined.list, null);
+  assert.deepEqual(await mined.recorded(), [{ name: "arithmetic" }]);
+  await mined.recorded();
+  assert.equal(asked, 2);
 });
