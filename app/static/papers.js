@@ -120,10 +120,16 @@ export async function drawPapers(element, store, lab) {
       h("span.shows", {}, one.shows),
     );
 
-  const off = store.on("options", (name) => {
-    if (name === "name") open();
-  });
-  element.addEventListener("close", off, { once: true });
+  const offs = [
+    store.on("options", (name) => {
+      if (name === "name") open();
+    }),
+    lab.session.on("catalogue", () => {
+      drawn = ""; // what methods are called, and what can run
+      open();
+    }),
+  ];
+  element.addEventListener("close", () => offs.forEach((off) => off()), { once: true });
   await open();
 }
 

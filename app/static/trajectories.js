@@ -3,6 +3,7 @@
 // votes.
 
 import { count, h, said } from "./dom.js";
+import { catalogueOf } from "./learn/catalogue.js";
 import { waitingWords } from "./run/waiting.js";
 import { fresh, take, trajectories } from "./trajectorydata.js";
 import { drawPool } from "./trajectorypool.js";
@@ -47,6 +48,7 @@ const shownOf = (example) => ({
 export async function drawTrajectories(body, _store, lab) {
   const spot = h("div.trajectories");
   body.append(spot);
+  await catalogueOf(lab);
   const { catalogue } = lab.session;
   if (!catalogue) return;
   try {

@@ -25,6 +25,22 @@ def test_a_room_has_an_address_and_back_leads_out(visit):
     page.locator("[data-room=runs] .pooled").wait_for()
 
 
+def test_a_link_to_a_room_waits_for_a_slow_catalogue(visit_cases):
+    page, held = visit_cases(), []
+    base = page.url.split("?")[0]
+    page.route("**/lab/catalogue", lambda route: held.append(route))
+    page.goto(f"{base}?room=trajectories")
+    page.get_by_role("tab", name="Static trees").wait_for()
+    held.pop().continue_()
+    expect(page.get_by_label("Problem", exact=True)).to_be_visible()
+    page.goto(f"{base}?room=papers")
+    page.locator(".paper-item h3").wait_for()
+    expect(page.locator(".paper-names a").first).to_contain_text("autojudge")
+    held.pop().continue_()
+    expect(page.locator(".paper-names a").first).to_contain_text("AutoJudge")
+    expect(page.get_by_role("button", name="Case: A digit rejected")).to_be_visible()
+
+
 def test_an_unknown_room_is_the_first(visit):
     page = visit("?room=attic")
     expect(page.locator("[data-room=compare]")).to_be_visible()
