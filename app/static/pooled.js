@@ -25,6 +25,7 @@ const FILES = /(\.(jsonl|json|txt|log|prom|sse)(\.gz)?|\.parquet)$/;
 const REPORTS = "Reports: answers, /metrics or logs of vLLM, SGLang and llama.cpp, exports of AIPerf";
 /** Kept while the page is open. @type {State} */
 const kept = { found: null, own: false, task: "", label: "", files: new Map(), drawn: null };
+let asked = 0; // what was asked for last is shown, whatever comes first
 
 /** @param {HTMLElement} body @param {import("./types/store.js").Store} store
  * @param {import("./types/lab.js").Lab} lab */
@@ -81,12 +82,17 @@ export function drawPooled(body, store, lab) {
   /** Take what the server answers; what was on show stays when it refuses.
    * @param {boolean} own @param {() => Promise<Pooled>} ask @param {string} [what] */
   async function take(own, ask, what = "") {
+    asked += 1;
+    const mine = asked;
     wrong.hidden = true;
     busy.textContent = `Reading ${what}…`;
     try {
-      Object.assign(state, { found: await ask(), own });
+      const found = await ask();
+      if (mine !== asked) return;
+      Object.assign(state, { found, own });
       draw();
     } catch (error) {
+      if (mine !== asked) return;
       wrong.textContent = said(error);
       wrong.hidden = false;
     }

@@ -122,6 +122,22 @@ def test_own_traces_are_pooled_and_a_bad_one_loses_nothing(opened: Any, tmp_path
     expect(page.locator("[data-room=runs] .warn")).to_be_hidden()
 
 
+def test_own_traces_stay_when_the_recorded_runs_come_after_them(visit: Any, tmp_path: Any) -> None:
+    page, held = visit(), list[Any]()
+    page.route(
+        "**/lab/pooled", lambda route: held.append(route) if route.request.method == "GET" else route.continue_()
+    )
+    page.get_by_role("link", name="Many runs").click()
+    files = [str(trace.save(tmp_path / f"{i}.jsonl")) for i, trace in enumerate(made(1))]
+    page.locator('input[aria-label="Open traces or reports …"]').set_input_files(files)
+    expect(page.locator(".pooled .source")).to_contain_text("Your own traces")
+    with page.expect_response(lambda answer: answer.url.endswith("/lab/pooled")):
+        held.pop().continue_()
+    page.wait_for_timeout(300)
+    expect(page.locator(".pooled .source")).to_contain_text("Your own traces")
+    expect(page.get_by_role("button", name="Back to the recorded runs")).to_be_visible()
+
+
 def _text(folder: Any) -> Any:
     path = folder / "notes.md"
     path.write_text("words")
