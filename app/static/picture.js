@@ -160,13 +160,14 @@ function descent(style) {
 function words(node, element, style, { root, left, top }, clip, opacity) {
   if (!node.data.trim()) return;
   const down = descent(style);
-  for (const { text, spot } of pieces(node)) {
+  for (const { text, spot, leftward } of pieces(node)) {
     const middle = (spot.top + spot.bottom) / 2;
     if (middle < clip.top || middle > clip.bottom || spot.left >= clip.right || spot.right <= clip.left) continue;
     const [x, y, width] = [spot.left - left, spot.bottom - top - down, spot.right - spot.left];
     const said = cased(text, style.textTransform);
     const how = { textLength: width, lengthAdjust: "spacingAndGlyphs", "xml:space": "preserve" };
-    root.append(s("text", { x, y, text: said, ...font(style), ...how, opacity }));
+    const from = leftward ? { x: x + width, direction: "rtl" } : { x };
+    root.append(s("text", { ...from, y, text: said, ...font(style), ...how, opacity }));
     ruled(element, root, [x, y, x + width], style, opacity);
   }
 }
@@ -211,10 +212,10 @@ function before(element, style, { root, left, top }, clip, opacity) {
   );
 }
 
-/** The pieces of a text node, one a line of the page. @param {Text} node */
+/** The pieces of a text node, one a line of the page; `leftward`: written from right to left. @param {Text} node */
 function pieces(node) {
   const range = document.createRange();
-  /** @type {{text: string, spot: Box}[]} */
+  /** @type {{text: string, spot: Box, leftward: boolean}[]} */
   const out = [];
   for (let i = 0; i < node.length; i++) {
     range.setStart(node, i);
@@ -224,10 +225,12 @@ function pieces(node) {
     const last = out.at(-1);
     if (last && Math.abs(last.spot.top - spot.top) < NEARLY) {
       last.text += node.data[i];
-      last.spot.right = spot.right;
+      last.leftward = spot.right <= last.spot.left + 1;
+      last.spot.left = Math.min(last.spot.left, spot.left);
+      last.spot.right = Math.max(last.spot.right, spot.right);
     } else {
       const { left, top, right, bottom } = spot;
-      out.push({ text: node.data[i], spot: { left, top, right, bottom } });
+      out.push({ text: node.data[i], spot: { left, top, right, bottom }, leftward: false });
     }
   }
   return out;

@@ -58,3 +58,41 @@ def test_a_word_whose_letters_carry_marks_is_not_cut_for_them(visit: Any) -> Non
     node = page.locator("[data-tree=bush] [data-node='0'] text")
     node.wait_for()
     assert "\u2026" not in str(node.text_content())
+
+
+SAVED = """async (made) => {
+  const { pictureOf } = await import(new URL("./lab-static/picture.js", location.href));
+  const line = document.createElement("p");
+  line.style.cssText = "width:300px;unicode-bidi:plaintext;text-align:start";
+  line.innerHTML = made;
+  document.querySelector(".lab").append(line);
+  const { left } = line.getBoundingClientRect();
+  const range = document.createRange();
+  const edges = [...line.childNodes].map((one) => {
+    range.selectNodeContents(one);
+    const box = range.getBoundingClientRect();
+    return [box.left - left, box.right - left];
+  });
+  document.body.innerHTML = pictureOf(line, "");
+  const sheet = document.querySelector("svg").getBoundingClientRect().left + 16; // its margin
+  const saved = [...document.querySelectorAll("svg text")].map((one) => {
+    const box = one.getBoundingClientRect();
+    return [box.left - sheet, box.right - sheet];
+  });
+  return [edges, saved];
+}"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "<b>\u05e9\u05dc\u05d5\u05dd</b><b> \u05e2\u05d5\u05dc\u05dd</b><i> 40</i>",
+        "<b>one</b><b> two</b>",
+        "<b>\u0645\u0631\u062d\u0628\u0627</b><b> \U0001f600</b><i>.</i>",
+    ],
+)
+def test_a_saved_picture_has_words_where_the_page_has_them(visit: Any, made: str) -> None:
+    edges, saved = visit().evaluate(SAVED, made)
+    assert len(saved) == len(edges)
+    for there, here in zip(edges, saved, strict=True):
+        assert here == pytest.approx(there, abs=2)
