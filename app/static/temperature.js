@@ -19,8 +19,8 @@ import { samples } from "./columns.js";
 const ROUNDING = 1e-6; // of probabilities in single precision, and their sums
 const CLOSE = 1e-4; // of a probability of acceptance that is computed anew
 
-/** Whether the exact rule alone decided by draws. @param {Run} run */
-export const temperable = (run) => samples(run) && run.head?.rule === "exact";
+/** Whether the exact rule alone decided on draft tokens by draws. @param {Run} run */
+export const temperable = (run) => samples(run) && run.head?.rule === "exact" && run.head.drafter !== "none";
 
 /** @param {Run} run @returns {Sampling} */
 export const samplingOf = ({ head }) => ({
@@ -179,7 +179,11 @@ export function temperatureWords(run, { marks, was, known, tested, changed }, te
   const n = run.head?.top_n ?? 0;
   const recorded = samplingOf(run).temperature;
   const told = Number(temperature.toFixed(2));
-  if (!known) return "This trace does not hold the probabilities that the decisions compare.";
+  if (!known)
+    return (
+      "This trace does not hold the probabilities that the decisions compare " +
+      "(it was recorded lightly, or nothing was tested)."
+    );
   const enough = `The recorded first ${n} of each distribution decide ${known} of ${tested} tested draft tokens`;
   if (temperature === recorded)
     return `${enough}, ${was.length} accepted. Move the temperature to see which would change.`;

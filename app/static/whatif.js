@@ -108,7 +108,7 @@ function show(store, state, parts, lab) {
   if (!run) {
     parts.name.textContent = parts.about.textContent = "";
     parts.empty.textContent = store.lanes.length
-      ? "Nothing to move: no run here is sampled by the exact rule, and none has a rule with thresholds."
+      ? "Nothing to move: no run here decides on draft tokens by draws of the exact rule, or by thresholds."
       : "Thresholds and the temperature of a run can be moved here, without a model.";
     return;
   }
