@@ -156,6 +156,48 @@ test("where a title has a line of its own, nothing of its band is painted over i
   }
 });
 
+test("marks of What if are filled where a decision hangs on them, hollow elsewhere, and end with the first change", () => {
+  const { places } = layoutBands(
+    ["a"],
+    () => [{ id: "spans", height: 18 }],
+    () => false,
+    { head: 0 },
+  );
+  const signs = (/** @type {number | null} */ changed) => {
+    /** @type {[string, number][]} */
+    const seen = [];
+    let [left, corners] = [0, 0];
+    const pen = {
+      beginPath: () => {
+        corners = 0;
+      },
+      moveTo: (/** @type {number} */ x) => {
+        left = x;
+        corners += 1;
+      },
+      lineTo: () => {
+        corners += 1;
+      },
+      fill: () => corners === 3 && seen.push(["filled", (left + 4) / 10 - 0.5]),
+      stroke: () => corners === 3 && seen.push(["hollow", (left + 4) / 10 - 0.5]),
+    };
+    const ctx = new Proxy(pen, { get: (own, name) => Reflect.get(own, name) ?? (() => {}), set: () => true });
+    const whatif = { marks: new Set([1, 3, 5, 7]), settled: new Set([3, 7]), changed };
+    const lane = { list: new Array(9).fill({}), parts: null, shift: 0, passes: null, whatif };
+    const look = { px: 10, scroll: 0, width: 200, ink: String, tops: new Map(), widest: 1 };
+    paintBand(ctx, { ...places[0], tracks: [] }, lane, look);
+    return seen;
+  };
+  const all = [
+    ["filled", 1],
+    ["hollow", 3],
+    ["filled", 5],
+    ["hollow", 7],
+  ];
+  assert.deepEqual(signs(null), all);
+  assert.deepEqual(signs(5), all.slice(0, 3), "beyond it the text would be another");
+});
+
 test("every number of the ruler is whole, also the last one and those that lie on two tiles", () => {
   const [tile, digit] = [512, 7];
   for (const [px, end] of [

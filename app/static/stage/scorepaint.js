@@ -100,7 +100,7 @@ function paintWhatIf(ctx, place, { marks, settled, changed }, count, { px, scrol
   ctx.lineWidth = 1;
   for (const pos of marks) {
     const x = (pos + 0.5) * px - scroll;
-    if (x < -5 || x > width + 5) continue;
+    if (x < -5 || x > width + 5 || pos > (changed ?? Infinity)) continue;
     ctx.beginPath();
     ctx.moveTo(x - 4, place.top + 1);
     ctx.lineTo(x + 4, place.top + 1);
