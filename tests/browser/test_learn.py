@@ -200,6 +200,32 @@ def test_a_method_has_a_page_and_only_what_is_allowed_comes_over(visit_cases):
     assert shown == "<p>a</p><math><mtext></mtext></math>"
 
 
+def test_pages_of_methods_that_were_left_hear_no_more(visit_cases):
+    page = visit_cases("?room=learn&tab=methods")
+    page.locator(".learn-index").wait_for()
+    page.evaluate("""() => {
+      const { store } = draftscope, { on } = store;
+      window.hearing = 0;
+      store.on = (topic, hear) => {
+        const off = on(topic, hear);
+        window.hearing += 1;
+        return () => { off(); window.hearing -= 1; };
+      };
+    }""")
+    for name in ("sd", "easd", "stand"):
+        page.evaluate("name => draftscope.store.setOption('name', name)", name)
+        title = page.evaluate("n => draftscope.session.catalogue.methods.find((one) => one.name === n).title", name)
+        expect(page.locator(".learn-page h3").first).to_contain_text(title)
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    page.evaluate("draftscope.store.setStatus({})")
+    one = page.evaluate("window.hearing")
+    assert 0 < one <= 4  # those of the page that is open
+    page.get_by_role("link", name="Compare").click()
+    page.locator("[data-room=compare]").wait_for()
+    page.evaluate("draftscope.store.setStatus({})")
+    sees(page, "window.hearing", 0)
+
+
 def test_a_lesson_has_room_in_a_low_window(visit_cases):
     page = visit_cases("?room=learn&tab=lessons&name=entropy")
     page.set_viewport_size({"width": 720, "height": 450})  # 1440 x 900 at 200 %
