@@ -55,6 +55,12 @@ export function embed(element, store, query) {
   if (!views.length) return;
   for (const tab of element.querySelectorAll("[id^='stage-tab-']"))
     tab.classList.toggle("leftout", !views.includes(tab.id.slice("stage-tab-".length)));
-  const first = /** @type {import("./types/store.js").Options["stage"]} */ (views[0]);
-  if (!views.includes(store.options.stage)) store.setOption("stage", first);
+  let shown = /** @type {import("./types/store.js").Options["stage"]} */ (views[0]);
+  /** Keys, Back and other runs may ask for a view that is not offered. */
+  const stay = () => {
+    if (views.includes(store.options.stage)) shown = store.options.stage;
+    else store.setOption("stage", shown);
+  };
+  store.on("options", (name) => name === "stage" && stay());
+  stay();
 }

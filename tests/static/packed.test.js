@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApi } from "../../app/static/api.js";
-import { embedIn, embedPairs, PARTS } from "../../app/static/embed.js";
+import { embed, embedIn, embedPairs, PARTS } from "../../app/static/embed.js";
 import { base, carries, fetchFrom, NEEDS } from "../../app/static/packed.js";
 import { ROOMS, roomIn, roomOf, roomsHere } from "../../app/static/rooms/rooms.js";
+import { createStore } from "../../app/static/store.js";
 
 const ANSWERS = { catalogue: '{"a":1}', "trace?name=x": '{"b":2}', "trace?name=big": { file: "answers/1.json" } };
 
@@ -57,6 +58,16 @@ test("an address leaves out parts, or keeps some of them", () => {
     ["verdict", "time"],
   );
   assert.deepEqual(asked("views=score~nothing~trees").views, ["score", "trees"]);
+});
+
+test("an embedded page stays in the views that its address offers", () => {
+  const store = createStore();
+  const element = { querySelectorAll: () => [], querySelector: () => null };
+  embed(element, store, new URLSearchParams("views=score~trees"));
+  assert.equal(store.options.stage, "score");
+  store.setOption("stage", "trees");
+  store.setOption("stage", "text"); // key 1
+  assert.equal(store.options.stage, "trees");
 });
 
 test("links keep what is embedded", () => {

@@ -55,10 +55,11 @@ export function mount(element, store, lab) {
     if (!by) return;
     event.preventDefault();
     event.stopPropagation();
-    const at = views.findIndex(({ id }) => id === store.options.stage);
-    const next = (at + by + views.length) % views.length;
-    store.setOption("stage", views[next].id);
-    tabs[next].focus();
+    const offered = views.filter((_, i) => !tabs[i].classList.contains("leftout")); // embed.js
+    const at = offered.findIndex(({ id }) => id === store.options.stage);
+    const next = offered[(at + by + offered.length) % offered.length];
+    store.setOption("stage", next.id);
+    tabs[views.indexOf(next)].focus();
   });
   document.querySelector(".skip")?.addEventListener("click", (event) => {
     const room = document.querySelector(`[data-room="${store.options.room}"]`);
