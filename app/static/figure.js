@@ -114,7 +114,7 @@ export function offer(element, lab, text) {
     return drawn === null ? null : figureBlob(drawn, kind);
   };
   const name = element.dataset.view;
-  if (name) lab?.ui.figures.set(name, () => text() ?? svgText(s("svg", { viewBox: "0 0 1 1" }), element));
+  if (name) lab?.ui.figures.set(name, text);
 }
 
 /** Offers a blob as a download. @param {Blob} blob @param {string} name */

@@ -140,7 +140,8 @@ function figureRows(store, lab, name) {
     if (!text && !canvas) continue;
     const save = async (/** @type {"svg" | "png"} */ kind) => {
       const found = text ? text() : canvas && pixelsOf(canvas, captionOf(store, lab));
-      if (found) download(await figureBlob(found, kind), `${name}-${view}.${kind}`);
+      if (!found) return lab.ui.notify(`${called} shows nothing that could be saved.`);
+      download(await figureBlob(found, kind), `${name}-${view}.${kind}`);
     };
     const called = CALLED[view ?? ""] ?? cased(view ?? "");
     const button = (/** @type {string} */ kind, /** @type {() => void} */ onclick) =>

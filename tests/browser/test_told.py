@@ -93,6 +93,22 @@ def test_saved_lanes_have_their_names_and_no_controls(visit: Any) -> None:
         assert name in texts
 
 
+@pytest.mark.parametrize(("view", "name"), [("trees", "Trees"), ("shares", "Shares")])
+def test_a_view_without_a_drawing_is_saved_in_its_words(visit: Any, view: str, name: str) -> None:
+    page = visit(f"?trace=first_look&v={view}")
+    page.evaluate("""() => {
+      const { store } = draftscope;
+      const [{ key, card, head }] = store.runs.values();
+      store.load([{ key, card, events: [head] }]);
+    }""")
+    page.locator(f"[data-stage={view}]", has_text="Autoregressive").wait_for()
+    page.get_by_role("button", name="Save", exact=True).click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name=f"{name} as SVG").click()
+    text = saved.value.path().read_text()
+    assert ">Autoregressive</text>" in text and 'viewBox="0 0 1 1"' not in text
+
+
 BOUNDS = """(view) => {
   const sheet = new DOMParser().parseFromString(draftscope.ui.figures.get(view)(), 'image/svg+xml').documentElement;
   document.body.replaceChildren(document.importNode(sheet, true));

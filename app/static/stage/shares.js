@@ -124,6 +124,6 @@ export function mount(element, store, lab) {
     if (now && now !== width) later();
     width = now || width;
   }).observe(grid);
-  offer(element, lab, () => (element.querySelector("svg.v-figure") ? pictureOf(element, captionOf(store, lab)) : null));
+  offer(element, lab, () => (store.lanes.length ? pictureOf(element, captionOf(store, lab)) : null));
   later();
 }

@@ -320,6 +320,6 @@ export function mount(element, store, lab) {
     cards.clear();
     grid.replaceChildren();
   });
-  offer(element, lab, () => (element.querySelector("svg.v-figure") ? pictureOf(element, captionOf(store, lab)) : null));
+  offer(element, lab, () => (store.lanes.length ? pictureOf(element, captionOf(store, lab)) : null));
   later();
 }
