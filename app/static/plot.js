@@ -51,6 +51,9 @@ const look = () => document.body.className;
 const titled = new WeakMap();
 const SETTLED = 200; // ms after the last change of the window
 
+/** On what a room keeps while it is closed, with its figures as they stand. */
+export const KEPT = "data-kept";
+
 /** The library, loaded once. @returns {Promise<Plotly>} */
 function plotly() {
   library ??= new Promise((done, failed) => {
@@ -66,8 +69,10 @@ function plotly() {
   return library;
 }
 
-/** Draw a figure, or draw it anew. @param {HTMLElement} spot @param {Figure} figure @returns {Promise<void>} */
+/** Draw a figure, or draw it anew; those that have gone since another was drawn are forgotten.
+ * @param {HTMLElement} spot @param {Figure} figure @returns {Promise<void>} */
 export async function plot(spot, figure) {
+  for (const other of shown.keys()) if (!other.isConnected && !other.closest(`[${KEPT}]`)) forget(other);
   shown.set(spot, figure);
   spot.setAttribute("role", "group");
   spot.setAttribute("aria-label", titleOf(figure));
@@ -179,11 +184,15 @@ function repaint() {
   for (const [spot, figure] of shown) {
     if (spot.isConnected) {
       if (looked.get(spot) !== look()) plot(spot, figure);
-    } else {
-      library?.then((Plotly) => Plotly.purge(spot));
-      shown.delete(spot);
-    }
+    } else forget(spot);
   }
+}
+
+/** The library holds what it drew until it is told. @param {HTMLElement} spot */
+function forget(spot) {
+  if (drawing.has(spot)) here()?.purge(spot);
+  drawing.delete(spot);
+  shown.delete(spot);
 }
 
 /** The library fits figures to another width, but not their titles: those that break elsewhere now are drawn anew. */

@@ -5,7 +5,7 @@
 import { count, h, said } from "./dom.js";
 import { perCall } from "./draw.js";
 import { download } from "./figure.js";
-import { plots, plotted } from "./plot.js";
+import { KEPT, plots, plotted } from "./plot.js";
 import { telling } from "./pooledchoice.js";
 import { adviceTable, servedTable, tablesOf } from "./pooledtables.js";
 import { csv } from "./save.js";
@@ -33,7 +33,7 @@ export function drawPooled(body, store, lab) {
   const state = kept;
   const wrong = h("p.warn", { role: "alert", hidden: true });
   const busy = h("p.quiet", { role: "status" });
-  const room = h("div.pooled");
+  const room = h("div.pooled", { [KEPT]: true });
   /** @param {import("./types/dom.js").Attributes} attrs @param {string} words @param {RegExp} endings */
   const pick = (attrs, words, endings) => {
     /** @type {HTMLInputElement} */

@@ -64,6 +64,28 @@ def test_every_entry_of_the_list_opens_itself(visit_cases):
         expect(page.locator(".paper-items [aria-current] b")).to_have_text(name)
 
 
+def test_figures_that_were_left_are_let_go(visit_cases):
+    page = visit_cases("?room=papers&name=autojudge-T1")
+    page.locator(".paper-item .plot .main-svg").first.wait_for()
+    page.evaluate("""() => {
+      window.hearing = 0; // each figure hears when the window is resized
+      for (const [name, by] of [["addEventListener", 1], ["removeEventListener", -1]]) {
+        const own = window[name].bind(window);
+        window[name] = (type, ...rest) => {
+          if (type === "resize") window.hearing += by;
+          return own(type, ...rest);
+        };
+      }
+    }""")
+    counts = []
+    for name in ("Table 2", "Figure 3", "Table 2", "Figure 3", "Table 2"):
+        page.locator(".paper-items").get_by_role("link", name=name).first.click()
+        expect(page.locator(".paper-item h3")).to_contain_text(f"{name}.")
+        expect(page.locator(".paper-item .plotted [role=status]")).to_have_count(0)
+        counts.append(page.evaluate("window.hearing"))
+    assert counts[4] == counts[2] == counts[0]
+
+
 @pytest.mark.parametrize("width", [1440, 390, 320])
 def test_a_wide_table_scrolls_in_itself(visit_cases, width):
     page = visit_cases("?room=papers&name=methods", viewport={"width": width, "height": 900})
