@@ -108,9 +108,11 @@ function leads(store, mark, round) {
 }
 
 /** @param {Round} round @param {number | null} rank */
-const wordsOf = (round, rank) => [
+export const roundWords = (round, rank) => [
   `round ${round.index}`,
-  `${round.accepted} of ${round.drafted} accepted, the last of rank ${rank}`,
+  round.accepted
+    ? `${round.accepted} of ${round.drafted} accepted, the last of rank ${rank ?? "unknown"}`
+    : `none of ${round.drafted} accepted`,
   phiOf(round) === null ? "" : `cumulative entropy ${nats(phiOf(round))} nats`,
   binOf(round) === null ? "" : `bin ${binOf(round)}`,
 ];
@@ -150,7 +152,7 @@ function scatter({ rounds, width, height, small, title, store }, read, axis) {
       colour: lost ? "--neutral" : "--draft",
       size: small ? 1.4 : 2.8,
       opacity: 0.7,
-      lines: wordsOf(round, rank),
+      lines: roundWords(round, rank),
     });
     if (!small) leads(store, mark, round);
   }
@@ -288,7 +290,7 @@ const bins = {
         colour: lost ? "--neutral" : "--draft",
         size: (small ? 1.4 : 2.8) * (more ? 1.3 : 1),
         lines: [
-          ...wordsOf(round, tcrOf(round)),
+          ...roundWords(round, tcrOf(round)),
           `${count(round.levels, "level")}, ${count(round.fed, "token")} checked`,
         ],
       });

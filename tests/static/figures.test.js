@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { telling, told } from "../../app/static/pooledchoice.js";
 import { recoloured, shareFormat } from "../../app/static/recolour.js";
+import { roundWords } from "../../app/static/tcr.js";
+import { round } from "./runs.js";
 
 test("a figure takes the page's colours by their names, and no other text changes", () => {
   const figure = {
@@ -63,4 +65,10 @@ test("shares in figures of the server have the blank that they have elsewhere on
     data: [{ hovertemplate: "%{y:$.0%}" }],
     layout: { yaxis: { tickformat: "$.0%" }, title: { text: "a:.0%" } },
   });
+});
+
+test("a dot of a round tells a rank only where something was accepted", () => {
+  const [kept, lost] = [round({ drafted: 4, accepted: 2 }), round({ drafted: 4, accepted: 0 })];
+  assert.equal(roundWords(kept, 3)[1], "2 of 4 accepted, the last of rank 3");
+  assert.equal(roundWords(lost, 0)[1], "none of 4 accepted");
 });
