@@ -198,6 +198,7 @@ function progress(shown) {
 function drawForm(lab, catalogue, recorded, form, act) {
   const { limits } = catalogue;
   const usable = catalogue.methods.filter((card) => !card.unavailable);
+  form.methods = form.methods.filter((name) => usable.some((card) => card.name === name)); // other models run others
   const own = usable.filter((card) => card.family === "lookup");
   const other = usable.filter((card) => card.family !== "lookup");
   const chips = h("div.chips", { role: "group", "aria-label": "Methods to draw with" });

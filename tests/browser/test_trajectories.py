@@ -64,6 +64,32 @@ def test_methods_draw_live_and_the_rows_grow(visit):
     expect(page.locator(".answers-list li")).to_have_count(8)
 
 
+def test_a_method_that_other_models_cannot_run_is_not_asked_for(visit):
+    page, asked = visit(), []
+    page.get_by_role("link", name="Trajectories").click()
+    page.locator(".ask").wait_for()
+    gone, _ = (
+        page.evaluate("""() => [...document.querySelectorAll('.ask .toggle[data-name]')].slice(0, 2).map((one) => {
+      document.querySelector(`.ask [data-name="${one.dataset.name}"]`).click(); // drawn anew after each
+      return one.dataset.name;
+    })""")
+    )
+    page.get_by_role("link", name="Compare").click()
+    page.evaluate(
+        """(gone) => draftscope.session.takeMethods(draftscope.session.catalogue.methods.map(
+             (card) => card.name === gone ? { ...card, unavailable: "It needs another head." } : card))""",
+        gone,
+    )
+    page.route(
+        "**/lab/trajectories/live",
+        lambda route: (asked.append(route.request.post_data_json["lanes"]), route.fulfill(status=400, json={})),
+    )
+    page.get_by_role("link", name="Trajectories").click()
+    page.get_by_role("button", name="Draw").click()
+    expect(page.locator(".trajectories [role=alert]")).not_to_be_empty()
+    assert asked and gone not in asked[0]
+
+
 def test_a_draw_that_is_refused_leaves_what_is_shown(visit, server, monkeypatch):
     def refuse(*_args, **_options):
         raise ConfigError("The prompt has 12001 tokens.")
