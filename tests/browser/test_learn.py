@@ -200,6 +200,19 @@ def test_a_method_has_a_page_and_only_what_is_allowed_comes_over(visit_cases):
     assert shown == "<p>a</p><math><mtext></mtext></math>"
 
 
+def test_a_tab_that_does_not_come_can_be_asked_for_again(visit_cases):
+    page = visit_cases("?room=learn")
+    page.locator(".lessons").wait_for()
+    page.route("**/lab/gallery*", lambda route: route.fulfill(status=400, json={"error": "Not now."}))
+    page.get_by_role("link", name="Gallery of cases").click()
+    wrong = page.locator(".learn-panel [role=alert]")
+    expect(wrong).to_contain_text("Not now.")
+    page.unroute_all()
+    page.get_by_role("button", name="Try again").click()
+    page.locator(".gallery-case").first.wait_for()
+    expect(wrong).to_have_count(0)
+
+
 def test_pages_of_methods_that_were_left_hear_no_more(visit_cases):
     page = visit_cases("?room=learn&tab=methods")
     page.locator(".learn-index").wait_for()

@@ -1,7 +1,7 @@
 // @ts-check
 // Learn: lessons, the gallery of cases, the glossary, and a page for every method.
 
-import { h } from "../dom.js";
+import { h, said } from "../dom.js";
 import { drawGallery } from "../learn/gallery.js";
 import { drawGlossary } from "../learn/glossary.js";
 import { drawLessons } from "../learn/lessons.js";
@@ -47,7 +47,10 @@ export function draw(element, store, lab, name, first) {
     try {
       await chosen.draw(body, store, lab);
     } catch (error) {
-      body.replaceChildren(h("p.warn", {}, error instanceof Error ? error.message : String(error)));
+      if (!body.isConnected) return; // something else is shown by now
+      drawn = "";
+      const again = h("button", { type: "button", onclick: show }, "Try again");
+      body.replaceChildren(h("p.row", { role: "alert" }, said(error), again));
     } finally {
       waiting.remove();
     }
