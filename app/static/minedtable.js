@@ -36,9 +36,7 @@ export function drawTable(spot, ctx) {
   /** @param {Item} item @returns {Review | undefined} */
   const review = (item) => ctx.reviews.items[item.key];
   const read = COLUMNS.find(([name]) => name === order.by)?.[1];
-  const items = read
-    ? [...ctx.items].sort((a, b) => compare(read(a, review(a)), read(b, review(b))) * (order.down ? -1 : 1))
-    : ctx.items;
+  const items = read ? inOrder(ctx.items, (item) => read(item, review(item)), order.down) : ctx.items;
   const columns = COLUMNS.filter(
     ([name, value]) => name === "verdict" || items.some((item) => (value(item, review(item)) ?? "") !== ""),
   );
@@ -125,9 +123,19 @@ function cell(name, value, open) {
   );
 }
 
+/** Sorted by what is read of each, rising or falling; where there is nothing, last.
+ * @template T @param {readonly T[]} items @param {(item: T) => Cell} read @param {boolean} down @returns {T[]} */
+export function inOrder(items, read, down) {
+  const none = (/** @type {Cell} */ cell) => cell == null || cell === "";
+  return [...items].sort((one, other) => {
+    const [a, b] = [read(one), read(other)];
+    if (none(a) || none(b)) return Number(none(a)) - Number(none(b));
+    return compare(a, b) * (down ? -1 : 1);
+  });
+}
+
 /** @param {Cell} a @param {Cell} b */
 function compare(a, b) {
-  if (a == null || b == null) return a == null ? (b == null ? 0 : 1) : -1;
   return typeof a === "number" && typeof b === "number"
     ? a - b
     : String(a).localeCompare(String(b), "en", { numeric: true });

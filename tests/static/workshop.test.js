@@ -13,6 +13,7 @@ import {
   swapOf,
 } from "../../app/static/mined.js";
 import { passes } from "../../app/static/minedfilters.js";
+import { inOrder } from "../../app/static/minedtable.js";
 import { change, compare, exportLines, readLines } from "../../app/static/reviews.js";
 
 const HEAD = { kind: "mining", schema: 1, task: "arithmetic" };
@@ -172,4 +173,23 @@ test("recorded sets that did not come are asked for again", async () => {
   assert.deepEqual(await mined.recorded(), [{ name: "arithmetic" }]);
   await mined.recorded();
   assert.equal(asked, 2);
+});
+
+test("a column is sorted either way with what is not known last", () => {
+  assert.deepEqual(
+    inOrder([0.2, null, 0.9, 0.05], (one) => one, false),
+    [0.05, 0.2, 0.9, null],
+  );
+  assert.deepEqual(
+    inOrder([0.2, null, 0.9, 0.05], (one) => one, true),
+    [0.9, 0.2, 0.05, null],
+  );
+  assert.deepEqual(
+    inOrder(["10", "9", ""], (one) => one, true),
+    ["10", "9", ""],
+  );
+  assert.deepEqual(
+    inOrder(["", "10", "9"], (one) => one, false),
+    ["9", "10", ""],
+  );
 });
