@@ -13,6 +13,11 @@ class Column:
     help: str
 
 
+RUN = Column("run", "str", "", "Id of the run.")
+LANE = Column("lane", "str", "", "The method's name, of its second run `sd.2`, and so on.")
+LABEL = Column("label", "str", "", "The title of the method, with what tells its runs apart.")
+EXTRA = Column("x_*", "", "", "Extras of the method's rounds; missing where a round has none of that name.")
+
 TOKENS = (
     Column("method", "str", "", "Name of the method of the run."),
     Column("pos", "int64", "tokens", "Position in the response, from 0."),

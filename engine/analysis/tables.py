@@ -2,19 +2,17 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
-from engine.analysis.columns import NODES, ROUNDS, TOKENS, Column
+from engine.analysis.columns import EXTRA, LABEL, LANE, NODES, ROUNDS, RUN, TOKENS, Column
 from engine.analysis.labels import labels
 from engine.errors import ConfigError
 from engine.trace.store import Trace
 
 Traces = Trace | Iterable[Trace]
-RUN = Column("run", "str", "", "Id of the run.")
-LANE = Column("lane", "str", "", "The method's name; of its second trace `sd.2`, and so on.")
-LABEL = Column("label", "str", "", "The title of the method, with what tells its traces apart.")
 
 
 def tokens_df(traces: Traces, run: bool = False, lanes: bool = False) -> pd.DataFrame:
@@ -32,7 +30,7 @@ def rounds_df(traces: Traces, run: bool = False, lanes: bool = False) -> pd.Data
     """One row a round; the method's extras follow as `x_*`, missing where a round has none."""
     kept = as_list(traces)
     extras = dict.fromkeys(name for trace in kept for event in trace.rounds for name in event.extras)
-    columns = ROUNDS + tuple(Column(f"x_{name}", "", "", "An extra of the method.") for name in extras)
+    columns = ROUNDS + tuple(replace(EXTRA, name=f"x_{name}") for name in extras)
     return _table(kept, _round_rows, columns, run, lanes)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.analysis.columns import NODES, ROUNDS, TOKENS
+from engine.analysis.columns import EXTRA, LABEL, LANE, NODES, ROUNDS, RUN, TOKENS
 from engine.analysis.names import NAMES
 from engine.cli.gpus import FOLDER as GPUS
 from engine.cli.gpus import gpu_said
@@ -161,7 +161,16 @@ def numbers() -> str:
             + " | ".join(f"`{x}`" if x else "" for x in others)
             + f" | {n.note} |"
         )
-    for title, table in (("tokens_df", TOKENS), ("nodes_df", NODES), ("rounds_df", ROUNDS)):
-        lines += ["", f"## `{title}`", "", "| column | unit | meaning |", "| --- | --- | --- |"]
+    tables = {
+        "What tells runs apart": (RUN, LANE, LABEL),
+        "`tokens_df`": TOKENS,
+        "`nodes_df`": NODES,
+        "`rounds_df`": (*ROUNDS, EXTRA),
+    }
+    for title, table in tables.items():
+        lines += ["", f"## {title}", "", "| column | unit | meaning |", "| --- | --- | --- |"]
         lines += [f"| `{c.name}` | {c.unit} | {c.help} |" for c in table]
+        if RUN in table:
+            lines += ["", "They stand in front of the columns below: `run` with `run=True`, `lane` and `label` with"]
+            lines += ["`lanes=True`, as in the tables that `python -m engine export` and the page write."]
     return "\n".join(lines) + "\n"

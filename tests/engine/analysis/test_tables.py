@@ -4,8 +4,9 @@ from typing import Any, cast
 import pandas as pd
 import pytest
 
-from engine.analysis.columns import NODES, ROUNDS, TOKENS
+from engine.analysis.columns import EXTRA, LABEL, LANE, NODES, ROUNDS, RUN, TOKENS
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
+from engine.cli.readme import NUMBERS
 from engine.errors import ConfigError
 from engine.trace.records import RoundExtras
 from engine.trace.store import Trace
@@ -88,8 +89,17 @@ def test_empty_tables_keep_columns_and_types() -> None:
 
 
 def test_every_column_has_words() -> None:
-    for column in (*NODES, *ROUNDS, *TOKENS):
+    for column in (RUN, LANE, LABEL, *NODES, *ROUNDS, EXTRA, *TOKENS):
         assert column.help.endswith(".") and len(column.help) < 110
+
+
+def test_every_column_of_an_exported_table_is_in_the_documents() -> None:
+    one = sd()
+    one.rounds[0].extras = cast(RoundExtras, {"k": 3})
+    told = NUMBERS.read_text(encoding="utf-8")
+    for table in (tokens_df, nodes_df, rounds_df):
+        for name in table(one, run=True, lanes=True).columns.tolist():
+            assert f"| `{'x_*' if name.startswith('x_') else name}` |" in told, name
 
 
 def test_a_column_that_may_lack_numbers_says_where() -> None:
