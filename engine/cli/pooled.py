@@ -13,7 +13,7 @@ from typing import Any
 from engine.analysis.grouping import by_target, one_target
 from engine.analysis.pool import RECORDED, pool
 from engine.analysis.reading import read_file, traces_in
-from engine.analysis.words import estimate
+from engine.analysis.words import count, estimate
 from engine.cli.progress import track
 from engine.errors import ConfigError, unknown
 from engine.files.written import write
@@ -62,7 +62,7 @@ def handle(args: argparse.Namespace) -> int:
     for target, own in chosen.items():
         found = pool(own, usual(), study)
         if len(chosen) > 1:
-            print(f"\n{target}: {len(own)} run{'s' * (len(own) != 1)}")
+            print(f"\n{target}: {count(len(own), 'run')}")
         _tell(args, found)
     return 0
 
@@ -81,9 +81,9 @@ def _tell(args: argparse.Namespace, found: dict[str, Any]) -> None:
         print(f"\n{left_out(found['left_out'])}")
 
 
-def left_out(count: int) -> str:
+def left_out(runs: int) -> str:
     """How many runs no number holds, in words."""
-    return f"{count} run{'s' * (count != 1)} left out: cut off, by a stop or a fault."
+    return f"{count(runs, 'run')} left out: cut off, by a stop or a fault."
 
 
 def usual() -> dict[str, dict[str, Any]]:
@@ -101,17 +101,17 @@ def learn(known: dict[str, dict[str, Any]], method: str) -> None:
 
 def _as_text(section: dict[str, Any]) -> str:
     lines = [
-        f"\n{section['task']}, {section['prompts']} prompts"
+        f"\n{section['task']}, {count(section['prompts'], 'prompt')}"
         + ("" if section["even"] else ", not the same for all methods")
     ]
-    lines.append(f"{'method':44}{'calls':>8}{'tokens':>9}{'tau':>26}{'speed-up':>24}")
+    lines.append(f"{'method':44}{'calls':>8}{'verify_tokens':>15}{'tau':>20}{'speed-up':>24}")
     lines += [
-        f"{row['label'][:43]:44}{row['calls']:>8}{row['tokens']:>9}{estimate(row['tau'], '.2f'):>26}"
+        f"{row['label'][:43]:44}{row['calls']:>8}{row['tokens']:>15}{estimate(row['tau'], '.2f'):>20}"
         f"{estimate(row['speedup'], '.2f'):>24}"
         for row in section["methods"]
     ]
     for row in section["ablation"]:
-        lines.append(f"  {row['method']:12} calls {row['calls']}, tokens {row['tokens']}, tau {row['tau']:.3g}")
+        lines.append(f"  {row['method']:12} calls {row['calls']}, verify_tokens {row['tokens']}, tau {row['tau']:.3g}")
     for row in section["granularity"]:
         overlap = ", ".join(f"{name} {value:.2f}" for name, value in row.get("overlap", {}).items())
         lines.append(f"  {row['label']}: {overlap or row.get('missing', '')}")

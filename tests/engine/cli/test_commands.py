@@ -222,6 +222,7 @@ def test_compare_pools_prompts_and_pooled_reads_its_traces(
     assert main(["pooled", str(out)]) == 0
     told = capsys.readouterr().out
     assert told.index(": 6 runs") < told.index("another: 1 run\n") and told.count("tau") == 2
+    assert ", 1 prompt\n" in told and told.count("verify_tokens") == 2 and " tokens" not in told
     prompts.write_text('{"words": "abc"}\n')
     assert "holds no prompt" in refused(capsys, *given)
     assert "no file" in refused(capsys, "compare", "--methods", "ar", "--prompts", str(tmp_path / "none"), *pair)
