@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.analysis.advice import advise, batches
+from engine.analysis.words import count
 from engine.cli.options import add_models, add_prompts, add_sampling, decoding, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import split
@@ -134,7 +135,7 @@ def _kind(row: Mapping[str, Any]) -> list[str]:
     verdict = {True: "pays", False: "does not pay: decode plainly", None: "may or may not pay"}[row["pays"]]
     how = f", computed from drafts of {best['computed_from_gamma']}" if best["computed_from_gamma"] else ", measured"
     choice = f"{best['label']}, {spread(best['speedup'])}{how}"
-    lines = [f"{row['kind']} ({row['prompts']} prompts): {choice}; speculation {verdict}"]
+    lines = [f"{row['kind']} ({count(row['prompts'], 'prompt')}): {choice}; speculation {verdict}"]
     for call in row["close"]:
         if call["prompts"] is None:
             told = f"as good as {call['label']}: choose either"

@@ -5,6 +5,7 @@ import argparse
 import json
 from typing import Any
 
+from engine.analysis.words import count
 from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, decoding, load_here, prompts
 from engine.cli.progress import track
 from engine.cli.specs import split
@@ -86,7 +87,8 @@ def handle(args: argparse.Namespace) -> int:
     print(
         json.dumps(result)
         if args.json
-        else f"tau_entropy = {result['tau_entropy']:.3f} nats, from {len(found)} positions in {len(given)} prompts"
+        else f"tau_entropy = {result['tau_entropy']:.3f} nats, from {count(len(found), 'position')} in "
+        f"{count(len(given), 'prompt')}"
     )
     return 0
 

@@ -11,6 +11,7 @@ from typing import Any
 from engine.analysis.grouping import label_of
 from engine.analysis.index import NAME, entry, write
 from engine.analysis.reading import read_file, traces_in
+from engine.analysis.words import count
 from engine.cli.progress import track
 from engine.trace.outcome import whole
 
@@ -40,9 +41,9 @@ def handle(args: argparse.Namespace) -> int:
                 else:
                     cut += 1
 
-    count = write(path, rows())
+    runs = write(path, rows())
     if args.json:
-        print(json.dumps({"index": str(path), "runs": count, "left_out": cut}))
+        print(json.dumps({"index": str(path), "runs": runs, "left_out": cut}))
     else:
-        print(f"{path}: {count} runs" + (f"; {pooled.left_out(cut)}" if cut else ""))
+        print(f"{path}: {count(runs, 'run')}" + (f"; {pooled.left_out(cut)}" if cut else ""))
     return 0
