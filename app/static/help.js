@@ -54,7 +54,8 @@ const WORDS = [
   ],
   [
     "Fair clocks",
-    "Lanes take turns, one round each and never two at once; a lane's clock runs only during its own round.",
+    "Lanes of a live run take turns, one round each and never two at once; a lane's clock runs only during its own",
+    "round.",
     "Drawing is not counted.",
   ],
   [

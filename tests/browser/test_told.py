@@ -41,6 +41,12 @@ def test_an_overlap_is_told_of_as_many_choices_as_were_recorded(visit: Any) -> N
     expect(page.locator('.score .head[data-band="sd"] .labels')).to_contain_text("overlap@4")
 
 
+def test_the_foot_says_of_no_recording_that_its_lanes_took_turns(visit: Any) -> None:
+    page = visit("?trace=first_look&v=text")
+    expect(page.locator('[data-view="verdict"]')).to_contain_text("one lane after the other")
+    expect(page.locator('[data-view="foot"]')).to_contain_text("Lanes of a live run take turns")
+
+
 @pytest.mark.parametrize("case", ["first_look", "all_methods"])
 def test_the_share_of_accepted_draft_tokens_tells_of_how_many(visit: Any, case: str) -> None:
     page = visit(f"?trace={case}&v=text")
