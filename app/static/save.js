@@ -169,9 +169,9 @@ function pixelsOf(canvas, caption) {
 /** A table of all lanes as a file's text. @param {Store} store @param {string} table of `tables`
  * @param {"csv" | "json"} kind */
 export function tableText(store, table, kind) {
-  const { columns, rows } = tables[table];
   const runs = [...store.runs.values()].filter((run) => run.head);
-  const all = rows(runs, (run) => nameOf(store, run));
+  const columns = tables[table].columns(runs);
+  const all = tables[table].rows(runs, (run) => nameOf(store, run));
   if (kind === "csv") return csv(columns, all);
   return JSON.stringify(all.map((row) => Object.fromEntries(columns.map((column, i) => [column, row[i] ?? null]))));
 }

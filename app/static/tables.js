@@ -5,7 +5,8 @@
 /**
  * @typedef {import("./types/store.js").Run} Run
  * @typedef {(run: Run) => string} Label what the page calls a lane
- * @typedef {{columns: string[], rows: (runs: readonly Run[], label: Label) => unknown[][]}} Table
+ * @typedef {readonly Run[]} Runs
+ * @typedef {{columns: (runs: Runs) => string[], rows: (runs: Runs, label: Label) => unknown[][]}} Table
  */
 
 /** @param {object} item @param {string[]} names */
@@ -20,10 +21,13 @@ const NODE = [
 ];
 const ROUND = "start drafted fed levels accepted emitted tcr draft_ms verify_ms other_ms".split(" ");
 
+/** The names of all extras of the rounds. @param {Runs} runs */
+const extras = (runs) => [...new Set(runs.flatMap((run) => run.rounds.flatMap((round) => Object.keys(round.extras))))];
+
 /** @type {Record<string, Table>} */
 export const tables = {
   tokens: {
-    columns: [...LANE, ...TOKEN],
+    columns: () => [...LANE, ...TOKEN],
     rows: (runs, label) =>
       runs.flatMap((run) => {
         const own = lane(run, label);
@@ -31,7 +35,7 @@ export const tables = {
       }),
   },
   nodes: {
-    columns: [...LANE, "round", "node", "token", "piece", "parent", ...NODE],
+    columns: () => [...LANE, "round", "node", "token", "piece", "parent", ...NODE],
     rows: (runs, label) =>
       runs.flatMap((run) => {
         const own = lane(run, label);
@@ -49,11 +53,13 @@ export const tables = {
       }),
   },
   rounds: {
-    columns: [...LANE, "round", ...ROUND, "extras"],
-    rows: (runs, label) =>
-      runs.flatMap((run) => {
+    columns: (runs) => [...LANE, "round", ...ROUND, ...extras(runs).map((name) => `x_${name}`)],
+    rows: (runs, label) => {
+      const names = extras(runs);
+      return runs.flatMap((run) => {
         const own = lane(run, label);
-        return run.rounds.map((round) => [...own, round.index, ...value(round, ROUND), round.extras]);
-      }),
+        return run.rounds.map((round) => [...own, round.index, ...value(round, ROUND), ...value(round.extras, names)]);
+      });
+    },
   },
 };

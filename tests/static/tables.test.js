@@ -26,3 +26,16 @@ for (const [name, method] of [
       assert.equal(new Set(known.values()).size, known.size);
     }
   });
+
+test("extras of rounds are columns of their own, as in engine.analysis.tables", () => {
+  const store = recordedStore("first_look");
+  const records = JSON.parse(tableText(store, "rounds", "json"));
+  const rounds = [...store.runs.values()].flatMap((run) => run.rounds);
+  assert.equal(records.length, rounds.length);
+  const names = new Set(rounds.flatMap((round) => Object.keys(round.extras)));
+  assert.ok(names.has("k"));
+  for (const [i, { extras }] of rounds.entries())
+    for (const name of names) assert.deepEqual(records[i][`x_${name}`], extras[name] ?? null);
+  assert.ok(tableText(store, "rounds", "csv").split("\r\n")[0].includes("other_ms,x_"));
+  assert.ok(!("extras" in records[0]));
+});
