@@ -2,9 +2,12 @@
 
 import argparse
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from engine.analysis.reading import named, read_file
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
@@ -41,13 +44,25 @@ def handle(args: argparse.Namespace) -> int:
         return 0
     frame = TABLES[args.table](traces, lanes=True)
     if args.json:
-        frame.to_json(sys.stdout, orient="records", lines=True)
+        for row in frame.astype(object).to_dict("records"):
+            print(json.dumps(plain(row), ensure_ascii=False))
     else:
         frame.map(safe).to_csv(sys.stdout, index=False)
     return 0
 
 
 def safe(cell: Any) -> Any:
-    """A cell that no spreadsheet runs: a text that begins as a formula gets an apostrophe, as in CSV of the page. A
-    sign alone is none."""
+    """A cell as in CSV of the page: several values are JSON, and a text that begins as a formula, which a spreadsheet
+    would run, gets an apostrophe. A sign alone is none."""
+    if isinstance(cell, dict | list | tuple):
+        return json.dumps(plain(cell), ensure_ascii=False)
     return f"'{cell}" if isinstance(cell, str) and len(cell) > 1 and cell.startswith(FORMULA) else cell
+
+
+def plain(value: Any) -> Any:
+    """A value in types of JSON, its numbers whole: what is missing or not finite is null."""
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return None if value is pd.NA or (isinstance(value, float) and not math.isfinite(value)) else value

@@ -18,6 +18,7 @@ from engine.cli.results import _commands as series_commands
 from engine.cli.results import acceptance_report
 from engine.cli.specs import split
 from engine.errors import ConfigError
+from engine.files.places import ROOT
 from engine.lab import Lab
 from engine.loop import Decoding
 from engine.tasks import load_problems
@@ -171,6 +172,27 @@ def test_a_spreadsheet_runs_nothing_of_a_table(tmp_path: Path, capsys: pytest.Ca
     assert f"'{formula}" in said and f",{formula}" not in said and "'=," not in said  # a sign alone is no formula
     assert main(["export", str(file), "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[1])["piece"] == formula
+
+
+def test_a_cell_of_several_values_is_json_in_csv(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(ROOT / "presets" / "traces" / "first_look-1-sd.jsonl.gz")
+    assert main(["export", file, "--table", "nodes", "--json"]) == 0
+    whole = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert main(["export", file, "--table", "nodes"]) == 0
+    cells = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    for name in ("reason", "source", "top_target"):
+        assert [json.loads(row[name]) for row in cells[:3]] == [row[name] for row in whole[:3]]
+
+
+def test_small_probabilities_are_exported_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = Trace.load(ROOT / "presets" / "traces" / "first_look-1-sd.jsonl.gz")
+    trace.rounds[0].nodes[0].p = 3.355746930333581e-11
+    trace.save(tmp_path / "one.jsonl.gz")
+    assert main(["export", str(tmp_path / "one.jsonl.gz"), "--table", "nodes", "--json"]) == 0
+    rows: list[Any] = [strict(line) for line in capsys.readouterr().out.splitlines()]
+    nodes = [node for one in trace.rounds for node in one.nodes]
+    assert [(row["p"], row["q"], row["u"]) for row in rows] == [(node.p, node.q, node.u) for node in nodes]
+    assert rows[-1]["judge"] is None and rows[0]["rank"] == 1
 
 
 def test_run_reads_standard_input(
