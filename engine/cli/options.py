@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from engine.config import RunConfig, Sampling
-from engine.errors import ConfigError, shown, unknown
+from engine.errors import AssetError, ConfigError, shown, unknown
+from engine.files.places import locate, there
 from engine.files.shards import Shard
 from engine.kinds import COUNT, SIZE, THREADS, option
 from engine.lab import Lab
-from engine.runs.assets import kind_of
+from engine.runs.assets import hub_files, kind_of
 from engine.tasks import Problem, load_problems, tuning_problems
 from engine.tasks.marking import EMBEDDED, TASKS
 from engine.tasks.published import PUBLISHED, load_published
@@ -204,8 +205,9 @@ def load_lab(args: argparse.Namespace) -> Lab:
         LabError: it cannot be loaded, or prompts are to go through a chat template and the target has none.
     """
     assets = knobs(args.asset, "--asset takes ROLE=DIR")
-    for role in assets:
+    for role, path in {**assets, **({"eagle3": args.eagle} if args.eagle else {})}.items():
         kind_of(role)  # before they meet the arguments of Lab.load
+        _here(role, str(path))
     if args.preset and args.target is not None:
         raise ConfigError("Give either --preset, which names all models, or --target, not both.")
     which = {"preset": args.preset or "tiny"} if args.target is None else {"target": args.target}
@@ -233,6 +235,17 @@ def load_here(args: argparse.Namespace) -> Lab:
             "known: leave --target-endpoint out."
         )
     return load_lab(args)
+
+
+def _here(role: str, path: str) -> None:
+    """See that an asset is there, or may be on the hub: of one that is missing `all` would leave its methods out in
+    silence.
+
+    Raises:
+        AssetError: it is not.
+    """
+    if not there(Path(found := locate(path))) and hub_files(role, found) is None:
+        raise AssetError(f"There is no {role} in {path}: no file or folder has that name.")
 
 
 def _server(args: argparse.Namespace) -> dict[str, Any]:

@@ -297,6 +297,8 @@ def test_a_prompt_that_failed_is_tried_again(
         ("ar", ["--stop", ""], "A stop string is a text"),
         ("ar,cmlm", [], "runs on encoder-decoder models"),
         ("ar,eagle3", [], "needs an asset of the role eagle3"),
+        ("all", ["--eagle", "/nothing/here"], "There is no eagle3 in /nothing/here"),
+        ("all", ["--asset", "medusa=/nothing/here"], "There is no medusa in /nothing/here"),
     ],
 )
 def test_compare_begins_no_folder_with_what_no_prompt_can_be_run_with(
