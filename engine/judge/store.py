@@ -131,7 +131,8 @@ def read_mined(path: Path) -> tuple[dict[str, Any], list[PromptFinished]]:
             or head.get("schema") != SCHEMA
             or not _head(head)
         ):
-            raise AssetError(f"{path} is no mined file of schema {SCHEMA}; its first line says {str(head)[:80]}.")
+            says = "it has no line" if head is None else f"its first line says {str(head)[:80]}"
+            raise AssetError(f"{path} is no mined file of schema {SCHEMA}; {says}.")
         return head, [_prompt(line, f"{path}, line {number}") for number, line in lines]
     except (OSError, ConfigError) as error:
         raise AssetError(f"{path} is no mined file: {error}") from None

@@ -169,8 +169,12 @@ def from_json(data: Any) -> Template:
         AssetError: not such a file, or one that contradicts itself.
     """
     try:
-        if data["kind"] != "tree" or len(data["parents"]) > MOST:
-            raise AssetError(f"This is no tree file, or one with more than {MOST} nodes.")
+        if not isinstance(data, dict) or data.get("kind") != "tree":
+            raise AssetError('This is no tree file: its "kind" is not "tree".')
+        if gone := [name for name in ("parents", "ranks") if name not in data]:
+            raise ValueError(f"it lacks {' and '.join(gone)}")
+        if len(data["parents"]) > MOST:
+            raise ValueError(f"it has more than {MOST} nodes")
         if not fits(data["parents"], list[int]) or not fits(data["ranks"], list[int]):
             raise ValueError("its parents and ranks must be integers")
         if max(data["ranks"], default=0) >= MOST:
@@ -178,7 +182,7 @@ def from_json(data: Any) -> Template:
         _check_usage(data.get("usage"))
         card = {k: v for k, v in data.items() if k not in ("kind", "nodes", "depth", "profile", "parents", "ranks")}
         return Template(tuple(data["parents"]), tuple(data["ranks"]), card)
-    except (KeyError, TypeError, ValueError) as error:
+    except (TypeError, ValueError) as error:
         raise AssetError(f"This tree file cannot be used: {error}.") from None
 
 
@@ -211,8 +215,9 @@ def load_template(path: str | Path) -> Template:
     Raises:
         AssetError: missing, damaged, or no tree.
     """
+    found = read_object(Path(path))
     try:
-        return from_json(read_object(Path(path)))
+        return from_json(found)
     except AssetError as error:
         raise AssetError(f"The tree {path} cannot be read: {error}") from None
 

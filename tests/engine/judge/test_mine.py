@@ -200,3 +200,9 @@ def test_processes_share_a_mined_file(tmp_path, monkeypatch):
             one.gather(["a", "b"])
     assert one.gather(["a", "b"]) == 0
     assert [prompt.prompt for prompt in read_mined(whole)[1]] == ["a", "b", "c"]
+
+
+def test_an_empty_file_is_told_as_one(tmp_path):
+    (tmp_path / "empty.jsonl").touch()
+    with pytest.raises(AssetError, match="no mined file of schema 1; it has no line"):
+        read_mined(tmp_path / "empty.jsonl")

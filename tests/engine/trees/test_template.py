@@ -119,10 +119,18 @@ def test_files(tmp_path):
     tree.save(tmp_path / "t.json")
     assert load_template(tmp_path / "t.json") == tree
     assert load_template(tmp_path / "t.json").card["made"]["cap"] == 6
-    for text in ("", "[]", '{"kind": "tree"}', '{"kind": "tree", "parents": [3], "ranks": [0]}', '{"kind": "x"}'):
+    for text, why in (
+        ("", "Expecting value"),
+        ("[]", "must be a JSON object"),
+        ('{"kind": "tree"}', "it lacks parents and ranks"),
+        ('{"kind": "tree", "parents": [3], "ranks": [0]}', "each parent before its child"),
+        ('{"a": 1}', "no tree file"),
+        ('{"kind": "x"}', "no tree file"),
+    ):
         (tmp_path / "bad.json").write_text(text)
-        with pytest.raises(AssetError):
+        with pytest.raises(AssetError, match=why) as refused:
             load_template(tmp_path / "bad.json")
+        assert str(refused.value).count("bad.json") == 1
     with pytest.raises(AssetError, match="missing"):
         load_template(tmp_path / "missing.json")
 
