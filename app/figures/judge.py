@@ -24,7 +24,7 @@ LOOKS: dict[str, dict[str, Any]] = {  # groups of the results' file: colour, sym
 BAND = "draft"
 RECALL = re.compile(r"\((\d+) ?% recall\)$")  # within the name of a setting of the judge
 LEAST = 720  # pixels of width below which names of settings lie over each other
-NEAR = (0.026, 0.05)  # settings that share a name: this share of the range of calls and of accuracy apart at most
+NEAR = (0.026, 0.06)  # settings that share a name: this share of the axes of calls and of accuracy apart at most
 
 
 def curves(scores: Scores, labels: Labels, threshold: float) -> list[dict[str, Any]]:
@@ -181,8 +181,8 @@ def _names(drawn: go.Figure, rows: Sequence[Mapping[str, Any]]) -> None:
     lie on each other."""
     called = [row for row in rows if row["group"] in LOOKS]
     most = max((float(row["tokens_per_call"]) for row in called), default=0.0)
-    shares = [row["accuracy"]["mean"] for row in called]
-    near = (NEAR[0] * most, NEAR[1] * (max(shares, default=0.0) - min(shares, default=0.0)))
+    ends = [row["accuracy"][end] for row in rows for end in ("low", "high")]  # what the axis of accuracy holds
+    near = (NEAR[0] * most, NEAR[1] * (max(ends, default=0.0) - min(ends, default=0.0)))
     for colour, chosen in (
         ("judge", [row for row in called if row["group"] in ("own", "safer") and RECALL.search(row["name"])]),
         ("ink-2", [row for row in called if row["group"] == "math"]),

@@ -42,3 +42,16 @@ def test_math_rules_and_known_recalls_are_named_once_where_they_lie_on_each_othe
 def test_settings_without_a_name_of_their_own_have_none() -> None:
     rows = [row("sd", "exact", 10, 0.95), row("autojudge 0.2", "own", 13, 0.8), row("top-2", "topk", 14, 0.8)]
     assert not accuracy({"rows": rows}, "arithmetic").layout.annotations
+
+
+def test_names_are_shared_where_the_axis_leaves_no_line_between_them() -> None:
+    """The axis reaches down to the draft model alone, so what is 0.7 points apart is six pixels apart."""
+    rows = [
+        row("sd", "exact", 6, 0.99),
+        row("top-2", "topk", 14.6, 0.87),
+        row("math & top-4", "math", 13.11, 0.9633),
+        row("math & top-16", "math", 13.13, 0.9567),
+        row("draft alone", "draft", 0, 0.77),
+    ]
+    drawn = accuracy({"rows": rows}, "functions")
+    assert "math &amp; top-4<br>math &amp; top-16" in {note.text for note in drawn.layout.annotations}
