@@ -54,7 +54,7 @@ def parser(prog: str = "python -m app") -> Parser:
     for role in ("target", "draft"):
         words = f"device of the {role} alone; several GPUs with commas between share its layers"
         add(f"{role}-device", words, metavar="DEVICE", type=fits(device))
-    add("dtype", "auto, float32, bfloat16, float16", "auto", type=fits(dtype))
+    add("dtype", "auto, float32, bfloat16, float16, float64", "auto", type=fits(dtype))
     threads = "CPU threads of torch: a number, or auto, the fastest in a short measurement when models are loaded"
     add("threads", threads, "auto", type=THREADS)
     add("max-tokens", "most new tokens of a run", "1024", type=whole)

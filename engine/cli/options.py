@@ -81,7 +81,7 @@ def add_models(parser: argparse.ArgumentParser, *also: str) -> None:
         help="a further head, judge or table, such as judge=DIR or medusa=DIR; repeatable",
     )
     add_places(group)
-    group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
+    group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (default: auto)")
     group.add_argument(
         "--threads",
         type=THREADS,

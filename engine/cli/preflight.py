@@ -19,7 +19,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, ... (default: auto)")
     for role in ("target", "draft"):
         parser.add_argument(f"--{role}-device", default="", metavar="DEVICE", help=f"where the {role} goes instead")
-    parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
+    parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (default: auto)")
     parser.add_argument(
         "--languages", default="", metavar="SOURCE:TARGET", help="for encoder-decoders of several, such as en_XX:de_DE"
     )

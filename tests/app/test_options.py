@@ -14,10 +14,12 @@ import torch
 from app import command as start
 from app import starting as command
 from app.flags import parser
+from engine.cli import main as engine_main
 from engine.config import LAB_OPTIONS
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 from engine.lab import Lab
+from engine.model.devices import DTYPES
 from engine.tasks.sandbox import run_python
 from tests.app.fakes import free_port
 
@@ -185,6 +187,15 @@ def test_help_names_every_variable_that_is_read(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("DRAFTSCOPE_DTYPE", "")
     given = parser().parse_args([])
     assert (given.target_device, given.draft_device, given.dtype, given.target) == ("cpu", "", "auto", None)
+
+
+def test_help_names_every_dtype(capsys: pytest.CaptureFixture[str]) -> None:
+    helped = [parser().format_help()]
+    for name in ("run", "preflight"):
+        with pytest.raises(SystemExit):
+            engine_main([name, "--help"])
+        helped.append(capsys.readouterr().out)
+    assert all(", ".join(["auto", *DTYPES]) in " ".join(words.split()) for words in helped)
 
 
 def test_a_public_server_runs_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
