@@ -55,32 +55,37 @@ class RoundView:
         self.here = logits_MV.device.type == "cpu"
         self._wanted = {"choice" if sampling.greedy else "shares"}
         self._brought: dict[str, list[list[Any]]] = {}
+        self._own = dict[str, Part]()
 
-    def along(self, *names: str) -> None:
-        """Have the first transfer bring these of `PARTS`, too."""
-        self._wanted.update(names)
+    def along(self, *names: str, **own: Part) -> None:
+        """Have the first transfer bring these of `PARTS`, too, and a rule's `own` numbers."""
+        self._wanted.update(names, own)
+        self._own |= own
 
     def brought(self, name: str) -> list[list[Any]]:
-        """Numbers of one of `PARTS`, as flat lists.
+        """Numbers of one of `PARTS`, or of a rule's own, as flat lists.
 
         Raises:
             EngineFault: a logit is NaN, which a session leaves to its reader on other devices than the CPU.
         """
         if name not in self._brought:
             if self.here:
-                self._brought[name] = read(*PARTS[name](self))
+                self._brought[name] = read(*self._part(name)(self))
             else:
                 self._bring({*self._wanted, name} - self._brought.keys())
         return self._brought[name]
 
     def _bring(self, names: set[str]) -> None:
-        parts = {name: PARTS[name](self) for name in sorted(names)}
+        parts = {name: self._part(name)(self) for name in sorted(names)}
         flat = [tensor for part in parts.values() for tensor in part]
         (faulty,), *numbers = read(torch.isnan(self.logits).any(), *flat)
         if faulty:
             raise EngineFault(NAN)
         lists = iter(numbers)
         self._brought |= {name: [next(lists) for _ in part] for name, part in parts.items()}
+
+    def _part(self, name: str) -> Part:
+        return self._own.get(name) or PARTS[name]
 
     @cached_property
     def choice(self) -> list[int]:

@@ -25,7 +25,7 @@ import { FONT, fmt, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./dr
  * @property {number|null} emitted
  * @property {string|undefined} state  of the draft token
  * @property {string} origin  of the emitted token
- * @property {boolean} residual
+ * @property {number|null} residual  where a correction was drawn from max(w p - q, 0): the weight w
  * @property {Cut|null} cut
  */
 
@@ -163,8 +163,9 @@ export function barFigure(given) {
     if (row.cutP != null) outline(line, right, y, length(Math.min(high, row.cutP)), "right", "--target");
     if (given.draft) bar(line, left, y, length(row.q ?? 0), "left", "--draft", faint);
     if (given.target) bar(line, right, y, length(row.p ?? 0), "right", "--target", faint);
-    if (given.residual && row.id !== null && row.p !== null && row.p > (row.q ?? 0)) {
-      const from = length(row.q ?? 0);
+    const rest = given.residual !== null && row.id !== null ? given.residual * (row.p ?? 0) - (row.q ?? 0) : 0;
+    if (rest > 0 && row.p !== null) {
+      const from = length(row.p - rest);
       line.append(
         s("rect", {
           x: right + from,

@@ -233,7 +233,8 @@ function showDistributions(store, parts, it) {
   parts.order.hidden = !draft || !target;
   parts.order.setAttribute("aria-pressed", String(store.options.order === "draft"));
   const n = overlapN(run, node);
-  const residual = samples(run) && node !== null && emitted?.origin === "correction" && node.state === "rejected";
+  const replaced = samples(run) && node !== null && emitted?.origin === "correction" && node.state === "rejected";
+  const residual = replaced ? (round?.nodes[node.parent]?.reason?.weight ?? 1) : null;
   const rows = barRows({
     draft,
     target,

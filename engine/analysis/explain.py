@@ -49,7 +49,7 @@ def _adapted(head: RunStarted, event: Round) -> str:
 def _node(scene: Scene) -> str:
     node = scene.node
     kind = str((node.reason or {}).get("id", ""))
-    if node.state == "discarded" and kind not in ("untested", "beam_open"):
+    if node.state == "discarded" and kind not in ("untested", "beam_open", "block_behind"):
         if kind:  # it was tested and held, but the response had ended before it
             return f"Dropped: {scene.piece} was checked, but the response ends before it."
         kind = "untested"

@@ -75,27 +75,28 @@ def _chance(ratio: float | None, u: float | None) -> str:
     return f"so its acceptance probability was {number(ratio, u)}; the draw was {number(u, ratio)}"
 
 
-def _replaced(scene: Scene) -> str:
-    """The correction that a sampling rule drew."""
+def _replaced(scene: Scene, weight: float = 1.0) -> str:
+    """The correction that a sampling rule drew; `weight` is that of the block before it."""
     drawn = scene.corrected
     if scene.taken or drawn is None:
         return _taken(scene)
     if scene.reason.get("correction", "residual") == "target":
         found = f"{scene.quote(drawn)}{share(scene.node.law_target, drawn)}"
         return f" Replaced from the target's own distribution by {found}."
-    return f" Replaced from the residual by {scene.quote(drawn)}{share(_residual(scene.node), drawn)}."
+    return f" Replaced from the residual by {scene.quote(drawn)}{share(_residual(scene.node, weight), drawn)}."
 
 
 def _taken(scene: Scene) -> str:
     return f" Its sibling {scene.taken} was taken." if scene.taken else ""
 
 
-def _residual(node: Node) -> TopN:
-    """norm(max(p - q, 0)) where the recorded entries are (nearly) the whole distributions; else nothing is claimed."""
+def _residual(node: Node, weight: float = 1.0) -> TopN:
+    """norm(max(weight p - q, 0)) where the recorded entries are (nearly) the whole distributions; else nothing is
+    claimed."""
     p, q = dict(node.law_target or []), dict(node.law_draft or [])
     if min(sum(p.values()), sum(q.values())) < 0.995:
         return []
-    rest = {token: max(share - q.get(token, 0.0), 0.0) for token, share in p.items()}
+    rest = {token: max(weight * share - q.get(token, 0.0), 0.0) for token, share in p.items()}
     total = sum(rest.values())
     return [(token, share / total) for token, share in rest.items()] if total > 0 else []
 
@@ -122,6 +123,26 @@ def _drawn(scene: Scene) -> str:
     """Drawn without replacement (K6); p and q are what earlier siblings have left of both distributions."""
     sentence = _ratio_accept(scene) if scene.node.state == "accepted" else _ratio_reject(scene)
     return sentence.replace(": ", ": of what earlier siblings left, ", 1) if scene.elder else sentence
+
+
+def _block(scene: Scene) -> str:
+    """A draft token of a chain that was tested as a whole (K11)."""
+    chance, u = scene.node.accept_prob, scene.node.u
+    weight, state = scene.reason.get("weight"), scene.node.state
+    so = f"so the block up to here weighs {number(weight)} and passes with probability {number(chance, u)}"
+    said = f"{_both(scene)}, {so}; the draw was {number(u, chance)}"
+    if state == "accepted":
+        carried = chance is not None and u is not None and u >= chance
+        return f"Accepted: {said}{', too much, but a draft token behind it passed' if carried else ''}."
+    if state == "rejected":
+        return f"Rejected: {said}, and none behind it passed.{_replaced(scene, _above(scene))}"
+    return f"Rejected with the block: {said}."
+
+
+def _above(scene: Scene) -> float:
+    """The weight of the block before a draft token."""
+    parent = scene.node.parent
+    return float((scene.event.nodes[parent].reason or {}).get("weight", 1.0)) if parent >= 0 else 1.0
 
 
 def by_threshold(scene: Scene) -> str:
@@ -206,6 +227,9 @@ SENTENCES: dict[str, Callable[[Scene], str]] = {
     "child_reject": _child,
     "wr_accept": _drawn,
     "wr_reject": _drawn,
+    "block_accept": _block,
+    "block_reject": _block,
+    "block_behind": _block,
     "untested": _untested,
     "not_drafted": _not_drafted,
 }

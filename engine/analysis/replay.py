@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.analysis import beams, canvas
+from engine.analysis import beams, blocks, canvas
 from engine.analysis.decisions import Decision, acceptance, bars, decider, greedy, numbers, overlap
 from engine.analysis.words import count, quoted
 from engine.config import KnobValue
@@ -54,7 +54,7 @@ class WhatIf:
         return self.round is not None
 
 
-UNDECLARED = ("exact", beams.RULE, "canvas")  # rules that are known here without a declared threshold
+UNDECLARED = ("exact", beams.RULE, blocks.RULE, "canvas")  # rules that are known here without a declared threshold
 
 
 def replay(trace: Trace, threshold: Threshold | None) -> Replay:
@@ -67,6 +67,8 @@ def replay(trace: Trace, threshold: Threshold | None) -> Replay:
         return _followed(trace)
     if any(map(outcome.in_place, trace.rounds)):
         return _written(trace)
+    if any(map(blocks.tested_whole, trace.rounds)):
+        return _blocks(trace)
     checked, missing, faults = 0, 0, []
     decide = decider(trace.head, trace.head.knobs, threshold)
     for event, index, node in _tested(trace):
@@ -93,6 +95,20 @@ def _followed(trace: Trace) -> Replay:
         f"{count(checked, 'token')} of the beams followed from round to round (settled is what was emitted, left is "
         f"what neither the text nor a beam of the next round holds), {_compared(trace)}"
     )
+    return Replay(checked, missing, faults, told)
+
+
+def _blocks(trace: Trace) -> Replay:
+    """Chains that were tested as a whole: what every test of a round says of each of its draft tokens."""
+    _whole(trace)
+    checked, missing, faults = 0, 0, []
+    for event in trace.rounds:
+        for index, (node, state) in enumerate(zip(event.nodes, blocks.fates(event), strict=True)):
+            checked, missing = checked + (state is not None), missing + (state is None)
+            if state is not None and state != node.state:
+                faults.append(f"Round {event.index}, node {index}: recorded {node.state}, recomputed {state}.")
+        faults += [f"Round {event.index}: {fault}." for fault in blocks.faults(event)]
+    told = f"{count(checked, 'decision')} recomputed from the recorded draws, block by block"
     return Replay(checked, missing, faults, told)
 
 

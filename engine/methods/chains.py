@@ -33,6 +33,21 @@ SD = make_card(
     "lossless (E2).",
     formula="accept x if u < min(1, p(x)/q(x)); else draw from norm(max(p - q, 0))",
 )
+BLOCK = make_card(
+    name="block",
+    title="Block verification",
+    paper="Sun et al. 2025, 'Block Verification Accelerates Speculative Decoding' (2403.10444)",
+    drafter="model",
+    shape="chain",
+    rule="block",
+    summary="Speculative decoding that tests the whole draft before it cuts it: a draft token that would be rejected "
+    "alone stays where one behind it passes. The same distribution as the target's, from fewer calls.",
+    helps="Sampled text of uncertain wording, where single tests fail now and then although the draft as a whole is "
+    "as likely under the target.",
+    hurts="Nothing but a pass over both distributions a round; in greedy runs it is speculative decoding.",
+    formula="w_i = min(1, w_(i-1) p_i/q_i); s_i = sum (w_i p - q)_+; accept up to the last i with u_i < s_i/(s_i + "
+    "1 - w_i)",
+)
 EASD = make_card(
     name="easd",
     title="EASD",
@@ -146,4 +161,4 @@ LAYER_SKIP = make_card(
     formula="q = softmax(head(norm(layers in `layers` only))); accept x if u < min(1, p(x)/q(x))",
 )
 
-CARDS = (AR, SD, UNIVERSAL, MIXED, LAYER_SKIP, EASD, SPECDEC, CM_ASD, TOPK)
+CARDS = (AR, SD, BLOCK, UNIVERSAL, MIXED, LAYER_SKIP, EASD, SPECDEC, CM_ASD, TOPK)

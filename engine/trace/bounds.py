@@ -403,7 +403,7 @@ PRUNED: dict[str, Check] = {"token": _token, "parent": _candidate, "score": _rea
 REASON = (
     _each(_text, "id", "failed", "correction", "found")
     | _each(_token, "choice", "strict", "remove")
-    | _each(_share, "p", "q", "p_left", "u", "overlap", "confidence", "reward")
+    | _each(_share, "p", "q", "p_left", "u", "overlap", "confidence", "reward", "weight")
     | _each(_entropy, "h", "h_draft", "h_target")
     | _each(_distance, "gap", "ratio")
     | _each(_real, "tau", "tau_h", "tau_h_draft", "tau_o", "score", "threshold", "best", "last")

@@ -17,6 +17,7 @@ class Tested(TypedDict, total=False):
     q: float
     p_left: float  # the target's share of a chosen token among what is left
     ratio: float  # the acceptance probability
+    weight: float  # of a block up to this token: the share of the target's mass that it still carries
     u: float  # the uniform it was compared with
     correction: str  # distribution that replaces a rejected token: residual | target
     after: int | None  # of an untested node: the tested ancestor at which the walk left

@@ -17,7 +17,7 @@ from tests.engine.analysis import test_replay
 from tests.engine.drafters import test_model
 from tests.engine.faults import Fault, Misdeclared
 from tests.engine.model import test_session
-from tests.engine.rules import test_entropy_veto, test_gap, test_judge_rule, test_top_k, test_typical
+from tests.engine.rules import test_block, test_entropy_veto, test_gap, test_judge_rule, test_top_k, test_typical
 from tests.engine.toy import toy_lab
 from tests.engine.zoo import Zoo
 
@@ -103,6 +103,27 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
             "q_left",
         ),
         lambda zoo: test_verify.check_bush_distribution(),
+    ),
+    (
+        Fault("a chance without the weight", "engine.rules.block:weigh", "s + 1 - w_N[:-1]", "s + 0 * w_N[:-1] + 1"),
+        lambda zoo: test_block.check_block_distribution(),
+    ),
+    (
+        Fault("weights beyond one", "engine.rules.block:weigh", ".clamp(max=1)", ""),
+        lambda zoo: test_block.check_block_distribution(),
+    ),
+    (
+        Fault("a rest without the weight", "engine.rules.block:rest", "(weight * p_V - q_V)", "(p_V - q_V)"),
+        lambda zoo: test_block.check_block_distribution(),
+    ),
+    (
+        Fault(
+            "the first prefix that fails ends",
+            "engine.rules.block:Block.decide",
+            "length = max((i + 1",
+            "length = min((i + 1",
+        ),
+        lambda zoo: test_block.check_block_distribution(),
     ),
     (
         Fault("refused child stays in q", "engine.verify:step_without_replacement", "q_left[token] = 0", "pass"),

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { cutOf } from "../../app/static/inspector/chance.js";
 import { formulaOf, plainText } from "../../app/static/inspector/formula.js";
 import { ANCHORS } from "../../app/static/words.js";
 import { recordedRun } from "./recorded.js";
@@ -114,4 +115,24 @@ test("numbers that differ are written so that they do", () => {
   const [line] = formulaOf(runOf(threshold, { reward_threshold: 0.7 }), node).lines;
   assert.equal(plainText(line.numbers), "0.69996 < 0.7");
   assert.equal(line.holds, false);
+});
+
+test("a draft token of a block is set against the chance that the block passes, not against p / q", () => {
+  const of = (reason, accept_prob, u) => {
+    const node = { token: 5, p: 0.25, q: 0.5, u, accept_prob, reason: { p: 0.25, q: 0.5, u, ...reason } };
+    return [formulaOf(runOf(null, {}, { temperature: 1 }), { ...node, state: "accepted" }), cutOf(node)];
+  };
+  const [inside, none] = of({ id: "block_accept", weight: 0.5 }, 0.0625, 0.7);
+  const [line, ...rest] = inside.lines;
+  assert.deepEqual([line.about, line.holds, rest.length, none], ["pass", false, 0, null]);
+  assert.equal(tight(plainText(line.symbols)), tight("u < m / m + 1 − w"));
+  assert.ok(written(plainText(line.numbers)), plainText(line.numbers));
+  assert.deepEqual(
+    inside.legend.map(({ words }) => words.split(",")[0]),
+    ["the draw", "mass that the next token would leave", "weight of the block up to here"],
+  );
+  const [last] = of({ id: "block_accept", weight: 0.5 }, 0.5, 0.25);
+  assert.equal(tight(plainText(last.lines[0].symbols)), "u<w");
+  const [single, cut] = of({ id: "ratio_accept" }, 0.5, 0.25);
+  assert.deepEqual([single.lines[0].about, cut?.at], ["accept", 0.125]);
 });

@@ -24,7 +24,7 @@ function shown(node, place = { round: 0, node: 1 }, sampling = {}) {
   store.setCursor({ run: "chain", ...place });
   return subject(store);
 }
-const facts = (it, n = 5) => Object.fromEntries(numbers(it, n, false).map(([name, value]) => [name, value]));
+const facts = (it, n = 5) => Object.fromEntries(numbers(it, n, null).map(([name, value]) => [name, value]));
 
 test("only what was recorded is told, with its unit", () => {
   assert.deepEqual(facts(shown({ rank: undefined })), {});
@@ -38,6 +38,14 @@ test("only what was recorded is told, with its unit", () => {
     importance: "0.75",
     "draft rank": "2 of 3",
   });
+});
+
+test("a block's weight is told, and the residual with the weight that is left before the token", () => {
+  const it = shown({ reason: { weight: 0.25 } });
+  const told = (weight) => Object.fromEntries(numbers(it, 5, weight).map(([name, value]) => [name, value]));
+  assert.deepEqual([told(1).weight, told(1).residual], ["0.25", "max(p−q, 0), hatched"]);
+  assert.equal(told(0.5).residual, "max(0.50 p−q, 0), hatched");
+  assert.equal(told(null).residual, undefined);
 });
 
 test("the overlap is told in tokens of the n that the rule takes it at", () => {

@@ -11,7 +11,7 @@ import { SAYS } from "../run/phases.js";
 /** Where p has to reach: the drawn u times q, when the run samples by ratio. @param {Node | null} node */
 export function cutOf(node) {
   const [p, q] = [node?.reason?.p ?? node?.p, node?.reason?.q ?? node?.q];
-  if (node?.u == null || q == null || p == null || node.accept_prob == null) return null;
+  if (node?.u == null || q == null || p == null || node.accept_prob == null || node.reason?.weight != null) return null;
   const ratio = Math.min(1, p / q);
   return Math.abs(ratio - node.accept_prob) < 0.02 ? { at: node.u * q, name: "u times q" } : null;
 }

@@ -44,6 +44,8 @@ const SIGNS = {
   score: { sign: mi("s"), words: "the judge's importance", anchor: "importance" },
   best: { sign: mi("S"), words: "log-probability of the path with its best next token, nats", anchor: null },
   last: { sign: msub(mi("S"), mi("N")), words: "that of the last path that goes on, nats", anchor: null },
+  mass: { sign: mi("m"), words: "mass that the next token would leave, sum of max(w p − q, 0)", anchor: "residual" },
+  weight: { sign: mi("w"), words: "weight of the block up to here, min(1, weight before × p/q)", anchor: null },
   reward: { sign: mi("R"), words: "the step's score by the reward model", anchor: "reward-model" },
 };
 const ROUGH = { "<=": "≤", ">=": "≥", "<": "<", ">": ">" };
@@ -82,10 +84,16 @@ export function formulaOf(run, node) {
 /** An override is asked only where the exact rule rejects. @param {string} effect @param {Node} node */
 const isAsked = (effect, node) => effect !== "override" || node.state !== "accepted";
 
+/** The chance that a block passes: at the draft's last token its weight. @param {boolean} last */
+const passing = (last) =>
+  last
+    ? SIGNS.weight.sign
+    : mfrac(SIGNS.mass.sign, mrow(SIGNS.mass.sign, mo("+"), mn("1"), mo("−"), SIGNS.weight.sign));
+
 /** The draw against the chance of acceptance. @param {Node} node @param {Set<string>} used @returns {Line | null} */
 function drawn({ reason, u: drew, accept_prob: chance }, used) {
   const u = reason?.u ?? drew;
-  const { p, q, p_left: left, ratio = chance } = reason ?? {};
+  const { p, q, p_left: left, weight, ratio = chance } = reason ?? {};
   if (u == null || ratio == null || reason?.id === "veto") return null;
   const found = u < ratio;
   const sign = mo(found ? "<" : "≥");
@@ -96,6 +104,10 @@ function drawn({ reason, u: drew, accept_prob: chance }, used) {
     const kept = mrow(SIGNS.u.sign, mo("<"), symbols);
     return { about: "accept", symbols: kept, numbers: mrow(number(u, digits), sign, numbers), holds: found };
   };
+  if (weight != null) {
+    const signs = ["u", "weight", ...(weight === ratio ? [] : ["mass"])];
+    return { ...line(signs, passing(weight === ratio), number(ratio, digits)), about: "pass" };
+  }
   if (left != null) return line(["u", "p_left"], SIGNS.p_left.sign, number(left, digits));
   if (p == null || q == null) return null;
   const chances = (/** @type {Formula} */ a, /** @type {Formula} */ b) => called("min", [mn("1"), mfrac(a, b)]);

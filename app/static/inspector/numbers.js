@@ -12,7 +12,7 @@ import { leftBy } from "./siblings.js";
 
 /** As [name, value, what it is, its entry in the glossary].
  * @param {import("./subject.js").Subject} it
- * @param {number} n of overlap@n @param {boolean} residual
+ * @param {number} n of overlap@n @param {number | null} residual the weight of p, where a correction was drawn from one
  * @returns {[string, string, string, Anchor | null][]} */
 export function numbers({ run, round, index, node, token }, n, residual) {
   /** @template T @param {T | null | undefined} value @param {(value: T) => string} say */
@@ -31,6 +31,12 @@ export function numbers({ run, round, index, node, token }, n, residual) {
       told(node?.accept_prob, prob),
       "probability that the rule accepts the draft token",
       "acceptance-probability",
+    ],
+    [
+      "weight",
+      told(node?.reason?.weight, prob),
+      "of the block up to this draft token: the share of the target's mass that it still carries",
+      null,
     ],
     ["u", samples(run) ? told(node?.u, prob) : null, "the uniform number compared with P(accept)", "draw"],
     [
@@ -73,7 +79,7 @@ export function numbers({ run, round, index, node, token }, n, residual) {
     ],
     [
       "residual",
-      residual ? "max(p−q, 0), hatched" : null,
+      residual === null ? null : `max(${residual < 1 ? `${prob(residual)} ` : ""}p−q, 0), hatched`,
       "the distribution that the correction is drawn from",
       "residual",
     ],

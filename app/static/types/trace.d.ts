@@ -21,6 +21,7 @@ export interface Reason {
   readonly q?: number;
   readonly p_left?: number;
   readonly ratio?: number;
+  readonly weight?: number;
   readonly u?: number;
   readonly correction?: string;
   readonly after?: number | null;
