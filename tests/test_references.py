@@ -123,7 +123,7 @@ def test_every_citation_resolves() -> None:
     ("text", "what"),
     [
         ("as told (register E99)", "E99"),
-        ("kernel K11 decides", "K11"),
+        ("kernel K12 decides", "K12"),
         ("see the methods page, 4.19", "methods page"),
         ("Luo et al. 2024; page 4.12", "page 4.1"),
         ("ui2.md has it", "ui2.md"),

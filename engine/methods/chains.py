@@ -34,7 +34,7 @@ SD = make_card(
     formula="accept x if u < min(1, p(x)/q(x)); else draw from norm(max(p - q, 0))",
 )
 BLOCK = make_card(
-    name="block",
+    name="block_verify",
     title="Block verification",
     paper="Sun et al. 2025, 'Block Verification Accelerates Speculative Decoding' (2403.10444)",
     drafter="model",
@@ -45,6 +45,8 @@ BLOCK = make_card(
     helps="Sampled text of uncertain wording, where single tests fail now and then although the draft as a whole is "
     "as likely under the target.",
     hurts="Nothing but a pass over both distributions a round; in greedy runs it is speculative decoding.",
+    contested="An engine's first version kept the single test and the plain residual, which is another distribution "
+    "(O28); drafts that end early are not in the paper (O29).",
     formula="w_i = min(1, w_(i-1) p_i/q_i); s_i = sum (w_i p - q)_+; accept up to the last i with u_i < s_i/(s_i + "
     "1 - w_i)",
 )

@@ -30,7 +30,7 @@ def weigh(p_MV: Tensor, q_NV: Tensor, tokens_N: Tensor) -> tuple[Tensor, Tensor,
         weights.append((weights[-1] * ratio).clamp(max=1))
     w_N = torch.stack(weights[1:])
     s = (w_N[:-1].unsqueeze(1) * p_MV[1:n] - q_NV[1:n]).clamp_(min=0).sum(-1)
-    behind = s + 1 - w_N[:-1]
+    behind = s + (1 - w_N[:-1])  # in this order, or it may come out below s
     return p_N, q_N, w_N, torch.cat([torch.where(behind > 0, s / behind, 1.0), w_N[-1:]])
 
 
@@ -42,7 +42,8 @@ def rest(p_V: Tensor, q_V: Tensor, weight: float) -> Tensor:
 
 
 class Block:
-    """Sun et al. 2025, algorithm 2: as lossless as the exact rule, and no rule that is accepts more tokens a round.
+    """Sun et al. 2025, algorithm 2: as lossless as the exact rule, and no rule that is accepts more tokens a round
+    (theorem 2).
 
     A draft token that the exact rule would reject is still accepted where one behind it passes. Drafts that were
     chosen, not drawn, and greedy runs are decided by the exact rule, which can accept no more of them.

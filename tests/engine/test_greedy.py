@@ -29,7 +29,7 @@ PROMPTS = ([7], [50, 12], [5, 9, 33, 7, 60], [3 + (i * 29) % 93 for i in range(4
 LOSSLESS: list[tuple[str, dict[str, Any]]] = [
     ("sd", {"gamma": 5}),
     ("sd", {"gamma": 1}),
-    ("block", {"gamma": 5}),
+    ("block_verify", {"gamma": 5}),
     ("easd", {"tau_entropy": 20.0, "gamma": 4}),
     ("easd", {"tau_overlap": 1.01}),
     ("specdec", {"top_beta": 1}),

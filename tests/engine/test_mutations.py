@@ -105,7 +105,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         lambda zoo: test_verify.check_bush_distribution(),
     ),
     (
-        Fault("a chance without the weight", "engine.rules.block:weigh", "s + 1 - w_N[:-1]", "s + 0 * w_N[:-1] + 1"),
+        Fault("a chance without the weight", "engine.rules.block:weigh", "s + (1 - w_N[:-1])", "s + 1"),
         lambda zoo: test_block.check_block_distribution(),
     ),
     (

@@ -96,6 +96,15 @@ def test_equal_distributions_pass_whole_and_zero_mass_never_does() -> None:
     assert verdict.path == [] and verdict.origin == "correction" and verdict.emit in (0, 1)
 
 
+def test_no_chance_is_above_one_where_hardly_any_mass_is_left() -> None:
+    """A sum of 1 and 1e-15 is rounded by a tenth of the latter, which must not be divided by what is left of it."""
+    half = torch.tensor([0.5, 0.5], dtype=torch.float64)
+    for tiny in (2e-16, 3e-16, 7e-16, 1.3e-15, 7e-15, 1.17e-14):
+        q = torch.stack([half, half + torch.tensor([-tiny, tiny], dtype=torch.float64)])
+        *_, weights, chances = weigh(torch.stack([half] * 3), q, torch.tensor([0, 0]))
+        assert float(weights[0]) == 1 and float(chances[0]) == 1
+
+
 def test_a_token_that_fails_alone_is_carried_by_one_behind_it() -> None:
     p = torch.tensor([[0.25, 0.75], [0.9, 0.1], [0.5, 0.5]]).double()
     q = torch.tensor([[0.5, 0.5], [0.6, 0.4]]).double()
@@ -122,7 +131,7 @@ def lab() -> Lab:
     return toy_lab(V=4, seed=3, draft="far")
 
 
-def run(lab: Lab, method: Any = "block", **more: Any) -> Trace:
+def run(lab: Lab, method: Any = "block_verify", **more: Any) -> Trace:
     return lab.run(method, [0, 1], **{"max_new_tokens": 60, "gamma": 4, "temperature": 1.0, **more})
 
 
@@ -134,7 +143,7 @@ def test_a_greedy_run_is_speculative_decoding(lab: Lab) -> None:
 
 @pytest.mark.parametrize("sampling", SETTINGS)
 def test_whole_runs_draw_the_distribution_of_the_target(lab: Lab, sampling: Sampling) -> None:
-    assert pair_test(lab, "block", sampling, 1400, gamma=4) > 1e-4
+    assert pair_test(lab, "block_verify", sampling, 1400, gamma=4) > 1e-4
 
 
 def test_what_was_recorded_gives_every_decision_again_and_its_sentence(lab: Lab) -> None:
