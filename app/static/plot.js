@@ -51,7 +51,7 @@ const look = () => document.body.className;
 const titled = new WeakMap();
 const SETTLED = 200; // ms after the last change of the window
 
-/** On what a room keeps while it is closed, with its figures as they stand. */
+/** On what a room keeps while it is closed, with its figures as they are. */
 export const KEPT = "data-kept";
 
 /** The library, loaded once. @returns {Promise<Plotly>} */
