@@ -184,6 +184,10 @@ def test_the_saved_text_has_every_lane_however_many_the_window_shows(visit: Any)
     assert f'viewBox="0 0 {lanes.evaluate("(e) => e.scrollWidth")} ' in saved
 
 
+FIGURES_TOUCH = """[...document.querySelectorAll('.figures .ratio')].filter((one) => {
+  const next = one.closest('.figures > div').nextElementSibling.getBoundingClientRect(), own = one.getBoundingClientRect();
+  return one.textContent && own.right > next.left - 3 && own.bottom > next.top && own.top < next.bottom;
+}).length"""
 WIDE = {"first_look": 3, "easd_helps": 2, "fourth_try": 2}  # cases -> lanes that tell of how many were accepted
 
 
@@ -199,6 +203,7 @@ def test_no_figure_of_a_lane_is_cut(visit: Any, case: str, width: int) -> None:
     expect(page.locator(".lane .figures dt", has_text="accepted of")).to_have_count(WIDE[case])
     cut = "[...document.querySelectorAll('.figures')].filter((e) => e.scrollWidth > e.clientWidth).length"
     assert page.evaluate(cut) == 0
+    assert page.evaluate(FIGURES_TOUCH) == 0
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (375, 844)])
