@@ -92,8 +92,8 @@ NAMES: tuple[Name, ...] = (
         sglang="spec_accept_length",
         llama_cpp=LOGGED,
         aiperf="Acceptance Length",
-        note="EAGLE's average acceptance length, CM-ASD's Tok. vLLM's is 1 + accepted / rounds, which is more where a text "
-        "ends with a draft token.",
+        note="EAGLE's average acceptance length, CM-ASD's Tok. vLLM's is 1 + accepted / rounds, which is more where a "
+        "text ends with a draft token.",
     ),
     Name(
         name="accept_rate_drafted",

@@ -27,7 +27,10 @@ def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser("cases")
     parser.add_argument("action", choices=("list", "record", "find", "adopt"))
-    parser.add_argument("names", nargs="*", help="cases (default: all that have lanes; adopt: all that are planned)")
+    parser.add_argument(
+        "names", nargs="*", help="cases (default: all that have lanes, record: none; adopt: all that are planned)"
+    )
+    parser.add_argument("--all", action="store_true", help="record: all cases that have lanes, over what is there")
     parser.add_argument(
         "--limit", type=COUNT, default=200, metavar="N", help="find, adopt: problems to try (default: 200)"
     )
@@ -46,6 +49,8 @@ def handle(args: argparse.Namespace) -> int:
     """Dispatch."""
     if args.action == "adopt":
         return _adopt(args)
+    if args.action == "record" and not args.names and not args.all:
+        raise ConfigError("Which cases? Name them, or say --all to record every one over what is there.")
     cases = _named(args.names)
     load, status = cache(partial(Lab.load, threads="auto")), 0  # a pair once for all its cases
     for case in cases:

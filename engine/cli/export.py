@@ -11,6 +11,7 @@ import pandas as pd
 
 from engine.analysis.reading import named, read_file
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
+from engine.errors import ConfigError
 from engine.served.writing import WRITERS
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
@@ -21,7 +22,7 @@ def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser("export")
     parser.add_argument("traces", nargs="+", type=Path, help="trace files (.jsonl or .jsonl.gz), or folders of them")
-    parser.add_argument("--table", choices=(*TABLES, "metrics"), default="tokens", help="which table (default: tokens)")
+    parser.add_argument("--table", choices=(*TABLES, "metrics"), help="which table (default: tokens)")
     parser.add_argument(
         "--names",
         choices=tuple(WRITERS),
@@ -35,6 +36,8 @@ def handle(args: argparse.Namespace) -> int:
     """Write to standard output."""
     read = [(path, trace) for path in named(args.traces) for trace in read_file(path)]
     traces = [trace for _, trace in read]
+    if args.names and args.table not in (None, "metrics"):
+        raise ConfigError(f"--names {args.names} writes metrics, not --table {args.table}: give one of the two.")
     if args.names:
         for trace in traces:
             print(json.dumps(WRITERS[args.names](trace), ensure_ascii=False))
@@ -42,7 +45,7 @@ def handle(args: argparse.Namespace) -> int:
     if args.table == "metrics":
         print(json.dumps([{"file": str(p), **t.metrics()} for p, t in read], indent=1))
         return 0
-    frame = TABLES[args.table](traces, lanes=True)
+    frame = TABLES[args.table or "tokens"](traces, lanes=True)
     if args.json:
         for row in frame.astype(object).to_dict("records"):
             print(json.dumps(plain(row), ensure_ascii=False))

@@ -119,6 +119,7 @@ def _story(rng: Random, start: int, events: list[Event], item: str) -> str:
 
 def extract(text: str) -> str | None:
     """The number after the last "The answer is", perhaps in bold, else the last number, else None."""
+    text = text.replace("\N{MINUS SIGN}", "-")
     found = _ANSWER.findall(text) or _NUMBER.findall(text)
     return found[-1].replace(",", "").replace(" ", "") if found else None
 

@@ -83,7 +83,7 @@ export function extent(run, id, read) {
   const state = states.get(id) ?? { seen: 0, top: -Infinity };
   for (; state.seen < list.length; state.seen += 1) {
     const value = read(list[state.seen], run);
-    if (value != null) state.top = Math.max(state.top, value);
+    if (value != null && Number.isFinite(value)) state.top = Math.max(state.top, value);
   }
   states.set(id, state);
   return state.top;

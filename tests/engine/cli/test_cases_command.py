@@ -16,6 +16,18 @@ def test_a_pair_is_no_case(action: str, capsys: pytest.CaptureFixture[str]) -> N
     assert "Unknown case 'tiny'." in refused(capsys, "cases", action, "tiny")
 
 
+def test_recording_without_names_asks_which(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would write over every recording."""
+    assert "Which cases? Name them, or say --all" in refused(capsys, "cases", "record")
+    recorded = list[str]()
+    monkeypatch.setattr(Lab, "load", lambda *_, **__: None)
+    monkeypatch.setattr(cases, "_record", lambda _lab, case, _keep: recorded.append(case.name) or 0)
+    assert main(["cases", "record", "--all"]) == 0
+    assert recorded == [case.name for case in list_presets() if case.kind == "case" and case.lanes]
+
+
 def test_adopting_without_names_says_which_are_meant(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

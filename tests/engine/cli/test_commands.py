@@ -195,6 +195,13 @@ def test_small_probabilities_are_exported_as_they_are(tmp_path: Path, capsys: py
     assert rows[-1]["judge"] is None and rows[0]["rank"] == 1
 
 
+def test_another_engine_s_names_are_of_metrics_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(ROOT / "presets" / "traces" / "first_look-1-sd.jsonl.gz")
+    told = refused(capsys, "export", file, "--table", "rounds", "--names", "vllm")
+    assert "--names vllm writes metrics, not --table rounds: give one of the two." in told
+    assert main(["export", file, "--table", "metrics", "--names", "vllm"]) == 0
+
+
 def test_run_reads_standard_input(
     pair: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,6 +22,7 @@ arithmetic, functions, sentences = (get_task(f) for f in ("arithmetic", "functio
         ("The answer is 5. No: the answer is 1,250 apples.", "1250"),
         ("the answer is $3/2", "3/2"),
         ("The answer is -1.5.", "-1.5"),
+        ("The answer is \N{MINUS SIGN}5.", "-5"),
         ("The answer is **18**: she had 20 before.", "18"),
         ("**The answer is:** $1,200. She had 20 before.", "1200"),
         ("It makes 12 and then 13", "13"),
