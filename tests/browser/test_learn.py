@@ -168,6 +168,18 @@ def test_a_case_opens_on_its_point_with_its_story(visit_cases):
     expect(page.locator("[data-room=compare]")).to_be_visible()
 
 
+@pytest.mark.parametrize("place", ["tab=gallery", "tab=methods&name=sd"])
+def test_a_case_that_is_refused_leaves_the_page_as_it_is(visit_cases, place: str):
+    page = visit_cases(f"?room=learn&{place}")
+    page.route("**/lab/trace*", lambda route: route.fulfill(status=400, json={"error": "Not now."}))
+    case = page.locator("#case-easd_hurts button" if "gallery" in place else "aside section .learn-links button").last
+    case.click()
+    expect(page.locator(".notice")).to_contain_text("Not now.")
+    page.wait_for_timeout(300)
+    expect(page.locator("[data-room=learn]")).to_be_visible()
+    assert page.evaluate(f"[{S}.options.room, {S}.options.beside]") == ["learn", ""]
+
+
 def test_the_glossary_is_searched_and_typeset(visit_cases):
     page = visit_cases("?room=learn&tab=glossary")
     search = page.get_by_role("searchbox")

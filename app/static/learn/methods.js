@@ -102,6 +102,7 @@ function glance(card, cases, lessons, store, { session }) {
   /** @param {string} name */
   const open = async (name) => {
     await session.openRecorded(name);
+    if (store.status.recorded !== name) return; // refused; the visitor has been told
     store.setOption("beside", name);
     const run = store.lanes.find((key) => store.runs.get(key)?.card.name === card.name);
     if (run) store.setCursor({ run, pos: 0 });

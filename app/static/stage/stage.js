@@ -32,7 +32,10 @@ export function mount(element, store, lab) {
     type: "button",
     text: "All methods",
     title: "The recorded runs of every method that the pair can run, in one picture",
-    onclick: () => lab.session.openRecorded("all_methods").then(() => store.setOption("stage", "score")),
+    onclick: async () => {
+      await lab.session.openRecorded("all_methods");
+      if (store.status.recorded === "all_methods") store.setOption("stage", "score"); // else it was refused
+    },
   });
   element.append(bar, h("span.v-view", {}, all));
 
