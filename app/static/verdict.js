@@ -96,7 +96,7 @@ export function verdict(store) {
   const told = whole.speedup === null && whole.unsaid ? `No speed is claimed: ${whole.unsaid}.` : "";
   return {
     line: whole.line,
-    cause: `${[whole.why, callsSaid(store, run), store.status.compared?.idle?.[run.key]].filter(Boolean).join(" ")} `,
+    cause: `${[whole.why, callsSaid(store, run, whole.cause === "too early"), store.status.compared?.idle?.[run.key]].filter(Boolean).join(" ")} `,
     how: again ? `${told} ${repeats(store, again)}`.trim() : told || how(store, run, plainOf(store, run)),
     id: whole.cause.replaceAll(" ", "-"),
   };

@@ -34,6 +34,25 @@ test("the engine's sentence, its cause and how it was measured", () => {
   assert.match(said.how, /^Measured with rounds in turns, never two at once, on cpu, float32; prefill and drawing/);
 });
 
+test("the number of calls is told once, and who else needed as few", () => {
+  const lanes = ["chain", "other", "third"].map((name) => trace(name, times(rounds(2), 11)));
+  const said = (why, cause, ...more) => {
+    const store = createStore();
+    store.load([...lanes.slice(0, 2), ...more], { compared: { verdicts: { chain: { ...CHAIN, why, cause } } } });
+    store.setCursor({ run: "chain", pos: 0 });
+    return verdict(store).cause.trim();
+  };
+  assert.equal(said("It pays.", "pays off"), "It pays. 4 target calls, as few as other.");
+  assert.equal(said("Only 4 target calls.", "too early"), "Only 4 target calls. As few as other.");
+  assert.match(said("It pays.", "pays off", lanes[2]), /4 target calls, as few as other and third\.$/);
+  const longer = trace("other", [...times(rounds(2), 11), round({ drafted: 2, accepted: 0 })]);
+  const store = createStore();
+  const verdicts = { chain: { ...CHAIN, why: "Only 4 target calls.", cause: "too early" } };
+  store.load([lanes[0], longer], { compared: { verdicts } });
+  store.setCursor({ run: "chain", pos: 0 });
+  assert.match(verdict(store).cause, /^Only 4 target calls\. The fewest here: drafts of 2\.0 tokens/);
+});
+
 test("where no speed is claimed, the reason is told instead", () => {
   const unsaid = "Plain decoding has another device";
   const said = verdict(page({ chain: { ...CHAIN, speedup: null, unsaid } }, { device: "cuda" }));

@@ -15,8 +15,9 @@ import { answerOf } from "./answer.js";
  * Calls are few where drafts are long and are accepted: both numbers are given, for this lane and the next best.
  * @param {import("../types/store.js").Store} store
  * @param {import("../types/store.js").Run} run
+ * @param {boolean} [counted] whether this lane's calls were told just before
  */
-export function callsSaid(store, run) {
+export function callsSaid(store, run, counted = false) {
   const lanes = store.lanes
     .flatMap((key) => store.runs.get(key) ?? [])
     .filter((one) => endedWhole(one) && one.head?.prompt === run.head?.prompt && summary(one.rounds).drafted > 0)
@@ -29,14 +30,18 @@ export function callsSaid(store, run) {
     return `${nameOf(store, least)} ${fewest}${amiss(run, least)}.`;
   }
   const tied = lanes.filter((one) => one !== run && callsOf(one) === calls);
-  if (tied.length)
-    return `${count(calls, "target call")}, as few as ${tied.map((one) => nameOf(store, one)).join(", ")}.`;
+  const told = (/** @type {string} */ words) =>
+    counted ? words.charAt(0).toUpperCase() + words.slice(1) : `${count(calls, "target call")}, ${words}`;
+  if (tied.length) return told(`as few as ${listed(tied.map((one) => nameOf(store, one)))}.`);
   const [own, other] = [drafts(run), drafts(next)];
-  return (
-    `${count(calls, "target call")}, the fewest here: drafts of ${own.size} tokens, ${own.share} of them accepted ` +
-    `(${nameOf(store, next)}: ${count(callsOf(next), "call")}, ${other.size} tokens, ${other.share}).`
+  return told(
+    `the fewest here: drafts of ${own.size} tokens, ${own.share} of them accepted ` +
+      `(${nameOf(store, next)}: ${count(callsOf(next), "call")}, ${other.size} tokens, ${other.share}).`,
   );
 }
+
+/** Names in a sentence. @param {readonly string[]} names */
+const listed = (names) => [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" and ");
 
 /** That few calls made a wrong answer, where this lane's is right.
  * @param {import("../types/store.js").Run} run @param {import("../types/store.js").Run} least */
