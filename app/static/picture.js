@@ -198,18 +198,23 @@ function ruled(element, root, [x, y, x2], own, opacity) {
   if (kinds.includes("underline") && style.textDecorationStyle === "double") draw(6.5);
 }
 
-/** What CSS writes before the content, at the start of the element. @param {Element} element
+/** What CSS writes or draws before the content, at the start of the element: words, or a small block of one colour. @param {Element} element
  * @param {CSSStyleDeclaration} style @param {Sheet} sheet @param {Box} clip @param {number} opacity */
 function before(element, style, { root, left, top }, clip, opacity) {
   const made = getComputedStyle(element, "::before");
-  const text = made.content.match(/^"(.+)"$/)?.[1];
+  const text = made.content.match(/^"(.*)"$/)?.[1];
   const box = element.getClientRects()[0];
-  if (!text || !box || made.display === "none" || !meets(box, clip)) return;
+  if (text === undefined || !box || made.display === "none" || !meets(box, clip)) return;
   const raised = Number.parseFloat(made.verticalAlign) || 0;
   const y = box.bottom - Number.parseFloat(style.paddingBottom) - top - descent(style) - raised;
-  root.append(
-    s("text", { x: box.left + Number.parseFloat(style.paddingLeft) - left, y, text, ...font(made), opacity }),
-  );
+  const x = box.left + Number.parseFloat(style.paddingLeft) + (Number.parseFloat(made.marginLeft) || 0) - left;
+  if (text) {
+    root.append(s("text", { x, y, text, ...font(made), opacity }));
+    return;
+  }
+  const [width, height] = [made.width, made.height].map(Number.parseFloat);
+  if (made.display === "inline-block" && width && height)
+    root.append(s("rect", { x, y: y - height, width, height, fill: made.backgroundColor, opacity }));
 }
 
 /** The pieces of a text node, one a line of the page; `leftward`: written from right to left. @param {Text} node */

@@ -99,6 +99,17 @@ def test_saved_lanes_have_their_names_and_no_controls(visit: Any) -> None:
         assert name in texts
 
 
+def test_saved_lanes_show_where_rounds_begin(visit: Any) -> None:
+    page = visit("?trace=first_look&v=text")
+    page.locator(".lane .figures").first.wait_for()
+    colour = page.evaluate(
+        "getComputedStyle(document.querySelector('.lane:not(.reference) .round'), '::before').backgroundColor"
+    )
+    saved = page.evaluate("draftscope.ui.figures.get('lanes')()")
+    ticks = [rect for rect in re.findall(r"<rect[^>]*>", saved) if 'width="1"' in rect and f'fill="{colour}"' in rect]
+    assert len(ticks) == page.locator(".lane:not(.reference) .round:not(.cont)").count() > 20
+
+
 @pytest.mark.parametrize(("view", "name"), [("trees", "Trees"), ("shares", "Shares")])
 def test_a_view_without_a_drawing_is_saved_in_its_words(visit: Any, view: str, name: str) -> None:
     page = visit(f"?trace=first_look&v={view}")
