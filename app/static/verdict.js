@@ -93,10 +93,11 @@ export function verdict(store) {
   const again = store.time.at === Infinity ? repeatedOf(store, run.key) : null;
   const whole = again?.verdict ?? (store.time.at === Infinity && store.status.compared?.verdicts[run.key]);
   if (!whole) return soFar(store, run);
+  const calls = callsSaid(store, run, whole.cause === "too early");
   const told = whole.speedup === null && whole.unsaid ? `No speed is claimed: ${whole.unsaid}.` : "";
   return {
     line: whole.line,
-    cause: `${[whole.why, callsSaid(store, run, whole.cause === "too early"), store.status.compared?.idle?.[run.key]].filter(Boolean).join(" ")} `,
+    cause: `${[whole.why, calls, store.status.compared?.idle?.[run.key]].filter(Boolean).join(" ")} `,
     how: again ? `${told} ${repeats(store, again)}`.trim() : told || how(store, run, plainOf(store, run)),
     id: whole.cause.replaceAll(" ", "-"),
   };
