@@ -199,7 +199,8 @@ function ruled(element, root, [x, y, x2], own, opacity) {
 }
 
 /** What CSS writes or draws before the content, at the start of the element: words, or a small block of one colour.
- * @param {Element} element @param {CSSStyleDeclaration} style @param {Sheet} sheet @param {Box} clip @param {number} opacity */
+ * @param {Element} element @param {CSSStyleDeclaration} style @param {Sheet} sheet
+ * @param {Box} clip @param {number} opacity */
 function before(element, style, { root, left, top }, clip, opacity) {
   const made = getComputedStyle(element, "::before");
   const text = made.content.match(/^"(.*)"$/)?.[1];
