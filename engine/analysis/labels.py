@@ -3,6 +3,7 @@
 The page names its lanes the same way (`nameOf` in app/static/columns.js, `whose` in app/static/run/whose.js).
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -53,10 +54,12 @@ def _told(settings: Sequence[Mapping[str, str]], others: Sequence[list[str]]) ->
     few, most = FEW, len(set(words(len(telling))))
     while few < len(telling) and len(set(words(few))) < most:
         few += 1
-    found = words(few)
-    return [
-        [*one, str(found[: at + 1].count(one))] if found.count(one) > 1 else list(one) for at, one in enumerate(found)
-    ]
+    found, told, seen = words(few), list[list[str]](), Counter[tuple[str, ...]]()
+    twins = Counter(found)
+    for one in found:
+        seen[one] += 1
+        told.append([*one, str(seen[one])] if twins[one] > 1 else list(one))
+    return told
 
 
 def _settings(head: RunStarted) -> dict[str, str]:
@@ -81,8 +84,9 @@ def _whose(heads: Sequence[RunStarted]) -> list[list[str]]:
         kinds.append(lambda head: f"seed {head.seed}")  # those of a series follow from its place
     asked = [_asked(head, heads) for head in heads]
     differing = [of for of in kinds if len({of(head) for head in heads}) > 1]
+    start = _parting(asked)
     return [
-        [*([_quoted(prompt, asked)] if len(set(asked)) > 1 else []), *(of(head) for of in differing)]
+        [*([_quoted(prompt, start)] if len(set(asked)) > 1 else []), *(of(head) for of in differing)]
         for head, prompt in zip(heads, asked, strict=True)
     ]
 
@@ -117,12 +121,15 @@ def _forced(head: RunStarted) -> bool:
     return isinstance(forced, int) and 0 < forced <= len(head.prompt_ids)
 
 
-def _quoted(prompt: str, prompts: Sequence[str]) -> str:
-    """A prompt by the first words that it has not in common with all others."""
-    shared = 0
-    while shared < len(prompt) and all(other[shared : shared + 1] == prompt[shared] for other in prompts):
-        shared += 1
-    start = prompt.rfind(" ", 0, max(1, shared)) + 1
+def _parting(prompts: Sequence[str]) -> int:
+    """Where prompts part, at the start of a word: those that come first and last by their letters part the soonest."""
+    first, last = min(prompts, default=""), max(prompts, default="")
+    shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return first.rfind(" ", 0, max(1, shared)) + 1
+
+
+def _quoted(prompt: str, start: int) -> str:
+    """A prompt by its first words from there on."""
     return f"“{'… ' if start else ''}{_first_words(prompt[start:])}”"
 
 
