@@ -135,7 +135,8 @@ def _block(scene: Scene) -> str:
         carried = chance is not None and u is not None and u >= chance
         return f"Accepted: {said}{', too much, but a draft token behind it passed' if carried else ''}."
     if state == "rejected":
-        return f"Rejected: {said}, and none behind it passed.{_replaced(scene, _above(scene))}"
+        behind = ", and none behind it passed" if scene.index + 1 < len(scene.event.nodes) else ""
+        return f"Rejected: {said}{behind}.{_replaced(scene, _above(scene))}"
     return f"Rejected with the block: {said}."
 
 

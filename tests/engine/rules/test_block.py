@@ -156,7 +156,16 @@ def test_what_was_recorded_gives_every_decision_again_and_its_sentence(lab: Lab)
         for node in event.nodes
     }
     assert said["accepted"].startswith("Accepted: draft gave") and "the block up to here weighs" in said["accepted"]
-    assert "and none behind it passed. Replaced from the residual by" in said["rejected"]
+    rejected = [
+        (node.depth == event.drafted, why(trace.head, event, node=node, pieces=trace.pieces))
+        for event in trace.rounds[:-1]
+        for node in event.nodes
+        if node.state == "rejected"
+    ]
+    assert {last for last, _ in rejected} == {True, False}
+    for last, words in rejected:
+        assert ("and none behind it passed. Replaced" in words) is not last, "behind the last there is none"
+        assert " Replaced from the residual by" in words
     assert said["discarded"].startswith("Rejected with the block: draft gave")
     carried = [
         why(trace.head, event, node=node)
