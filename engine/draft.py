@@ -61,6 +61,7 @@ class Draft:
     pruned: tuple[Pruned, ...] = ()
     confidence: tuple[float, ...] | None = None  # per node, where a shape computed one
     extras: RoundExtras = field(default_factory=RoundExtras)  # numbers of this round for the trace, e.g. chosen k
+    beside: "Draft | None" = None  # what the target reads in the same pass, and no rule decides on
 
     def __post_init__(self) -> None:
         if len(self.parents) != len(self.tokens) or not in_order(self.parents):
@@ -83,6 +84,15 @@ class Draft:
     def steps(self) -> int:
         """Tokens that its drafter wrote: as many as there are, but where the drafter has a tokenizer of its own."""
         return self.extras.get("draft_tokens", len(self))
+
+    @cached_property
+    def read(self) -> "Draft":
+        """What the target reads: the nodes, and behind them what is read beside them."""
+        if self.beside is None:
+            return self
+        n = len(self)
+        parents = (parent if parent < 0 else parent + n for parent in self.beside.parents)
+        return Draft((*self.tokens, *self.beside.tokens), (*self.parents, *parents))
 
     @property
     def levels(self) -> int:
@@ -139,6 +149,7 @@ class Draft:
             self.pruned,
             self.confidence[:n] if self.confidence else None,
             self.extras,
+            self.beside,
         )
 
 

@@ -144,7 +144,8 @@ class Decoding:
         early_ms = 0.0
         if self._early:
             wanted, early_ms = self._early.wanted(draft, context), watch.lap()
-        forward = self.target.unread() if wanted is None else self.target.forward(self.tokens, wanted, checked=True)
+        asked = None if wanted is None else wanted.read
+        forward = self.target.unread() if asked is None else self.target.forward(self.tokens, asked, checked=True)
         verify_ms = watch.lap()
         round_ = self._keep(draft, forward, wanted is draft)
         if self.writer != "target":  # it is another model that was called
@@ -164,7 +165,7 @@ class Decoding:
         self.method.drafter.observe(outcome)
         self.method.shape.observe(outcome)
         self.last, self.draft, self.path = forward, draft, verdict.path
-        fed = forward.tail + (len(draft) if read else 0) if self.writer == "target" else 0
+        fed = forward.tail + (len(draft.read) if read else 0) if self.writer == "target" else 0
         round_ = self._recorder.round(view, verdict, emitted, start, self.index, fed)
         self.index += 1
         return round_
@@ -190,7 +191,10 @@ class Decoding:
 
     def _view(self, draft: Draft, forward: Forward, read: bool) -> RoundView:
         us, u_emit = self.streams.uniforms("accept", len(draft)), self.streams.uniform("emit")
-        rows = (forward.logits, self.config.sampling, us, u_emit, self._entries, forward.hidden)
+        logits, hidden = forward.logits, forward.hidden
+        if draft.beside is not None:
+            logits, hidden = logits[: len(draft) + 1], hidden[: len(draft) + 1]
+        rows = (logits, self.config.sampling, us, u_emit, self._entries, hidden)
         view = RoundView(draft, *rows, tuple(self.tokens), read, forward.looks)
         if self.full or self.method.rule.entries:
             view.along("stats")

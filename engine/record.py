@@ -1,6 +1,6 @@
 """From a decided round to the nodes and tokens of the trace."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from torch import Tensor
 
@@ -63,7 +63,7 @@ class Recorder:
             nodes=nodes,
             pruned=list(draft.pruned) if self._full else [],
             tokens=tokens,
-            pieces=self._new_pieces(mentioned(nodes, tokens)) if self._full else {},
+            pieces=self._new_pieces(mentioned(nodes, tokens, draft.extras.get("window", ()))) if self._full else {},
         )
 
     def _iteration(self, canvas: CanvasDraft, emitted: Sequence[int], start: int, index: int) -> Round:
@@ -212,9 +212,9 @@ def _measure(line: Token, view: RoundView, verdict: Verdict, node: int | None) -
         line.h_draft = stats.h_draft(kids[0])
 
 
-def mentioned(nodes: Sequence[Node], tokens: Sequence[Token]) -> set[int]:
-    """Every token id that a round speaks of, passages of its sources included."""
-    ids = {n.token for n in nodes} | {t.token for t in tokens}
+def mentioned(nodes: Sequence[Node], tokens: Sequence[Token], window: Iterable[Iterable[int]] = ()) -> set[int]:
+    """Every token id that a round speaks of, passages of its sources and the `window` beside its draft included."""
+    ids = {n.token for n in nodes} | {t.token for t in tokens} | {token for level in window for token in level}
     for top in [x for n in nodes for x in (n.top_draft, n.top_target)] + [t.top_target for t in tokens]:
         ids.update(token for token, _ in top or ())
     for node in nodes:

@@ -9,7 +9,7 @@ import numpy as np
 
 class Streams:
     """Independent counter-based (Philox) streams: "draft" for drafting, "accept" for tests, "emit" for corrections and
-    bonus."""
+    bonus, "window" for the tokens that a window begins with."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed

@@ -38,7 +38,13 @@ def why(
     if token is not None:
         one = event.tokens[token - event.start] if isinstance(token, int) else token
         return _token(head, event, one, known, declared)
-    return " ".join(filter(None, (_round(event), _adapted(head, event))))
+    return " ".join(filter(None, (_round(event), _beside(event), _adapted(head, event))))
+
+
+def _beside(event: Round) -> str:
+    """What the target read besides the draft."""
+    read = outcome.beside(event)
+    return f"In the same pass it read a window of {count(read, 'token')}, of which no rule decides." if read else ""
 
 
 def _adapted(head: RunStarted, event: Round) -> str:

@@ -31,7 +31,8 @@ def _round(event: Round, unread: int) -> Iterator[str]:
         yield f"accepts {event.accepted} draft tokens on a path of {len(event.path)}"
     if not event.accepted <= event.levels <= event.drafted:
         yield f"accepted {event.accepted}, levels {event.levels}, drafted {event.drafted} are not in order"
-    if not (event.fed == 0 and alone) and not 1 <= event.fed <= event.drafted + 1 + unread:
+    most = event.drafted + outcome.beside(event) + 1 + unread
+    if not (event.fed == 0 and alone) and not 1 + outcome.beside(event) <= event.fed <= most:
         yield f"feeds {event.fed} tokens with {event.drafted} draft tokens and a root"
     if event.nodes and len(event.nodes) != event.drafted:
         yield f"drafted {event.drafted} draft tokens and records {len(event.nodes)}"

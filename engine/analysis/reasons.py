@@ -12,7 +12,7 @@ from engine.trace.events import Node, TopN
 
 # how a draft token without a draft probability came about, by the kind of its source; another was made by a model or
 # came from who knows where
-LOOKED_UP = ("ngram", "table", "automaton", "adjacency", "counts")
+LOOKED_UP = ("ngram", "table", "automaton", "adjacency", "counts", "pool")
 ORIGINS = dict.fromkeys(LOOKED_UP, "looked up") | {"text": "cut from the draft model's text"}
 
 

@@ -142,4 +142,24 @@ SUFFIX = make_card(
     "spec_factor x match tokens",
 )
 
-CARDS = (PLD, ANPD, SAM, SUFFIX, RECYCLE, SAM_RECYCLE, STAND)
+LOOKAHEAD = make_card(
+    name="lookahead",
+    title="Lookahead decoding",
+    paper="Fu et al. 2024, 'Break the Sequential Dependency of LLM Inference Using Lookahead Decoding' (2402.02057)",
+    drafter="lookahead",
+    shape="ngrams",
+    rule="exact",
+    family="lookup",
+    summary="In every pass the target also predicts many coming tokens at once, each after its own earlier predictions "
+    "(Jacobi iteration). The n-grams that come out are kept in a pool; those that begin with the last token are "
+    "verified.",
+    helps="A device with arithmetic to spare: fewer passes, without a draft model, a head or a text to copy from.",
+    hurts="Each pass reads a hundred tokens more, which costs time wherever a pass is not bound by reading weights.",
+    contested="The published code loses the last token of an n-gram that is accepted whole (O30) and learns wrong "
+    "n-grams of its own answer (O31); its window moves by one place however many tokens were accepted (O32); tokens "
+    "that end the text are treated in two ways (O33).",
+    formula="y[l, j] = argmax p(. | x, y[0, 1..j], y[1..l-1, j]); keep (y[0, j], ..., y[N-1, j]); draft what was kept "
+    "after x",
+)
+
+CARDS = (PLD, ANPD, SAM, SUFFIX, LOOKAHEAD, RECYCLE, SAM_RECYCLE, STAND)

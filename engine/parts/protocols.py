@@ -268,6 +268,13 @@ class Onward(Protocol):
         """Places of the frontier's nodes that may have children, rising; None is all, an empty list ends the growth."""
 
 
+class NgramShape(Shape, Protocol):
+    """The sizes of drafts that are n-grams side by side: tokens of one with the token that it follows, and how many."""
+
+    ngram: int
+    ngrams: int
+
+
 class TreeShape(Shape, Protocol):
     """The questions of a tree that grows level by level (EAGLE): how far, which branches go on, and how much of it to
     verify."""

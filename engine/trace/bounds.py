@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.config import AUTO
 from engine.errors import TraceError, shown
+from engine.trace import outcome
 from engine.trace.events import Cell, Event, Node, Round, RunEnded, RunStarted, Token, TopN
 
 MAX_DRAFT = 50_000  # draft tokens of one round, also of one that was recorded lightly
@@ -68,7 +69,7 @@ class Bounds:
                 f"{where}: drafted must be the number of its nodes, {len(event.nodes)}, not {event.drafted}."
             )
         self.drafted = event.drafted
-        _within(event.fed, 0, event.drafted + 1 + event.start, f"{where}: fed")
+        _within(event.fed, 0, event.drafted + outcome.beside(event) + 1 + event.start, f"{where}: fed")
         _within(event.levels, 0, event.drafted, f"{where}: levels")
         _within(event.accepted, 0, event.levels, f"{where}: accepted")
         _within(event.emitted, 0, len(event.tokens), f"{where}: emitted")
@@ -313,6 +314,12 @@ def _tokens(value: Any, where: str, bounds: Bounds) -> None:
         _token(item, where, bounds)
 
 
+def _levels(value: Any, where: str, bounds: Bounds) -> None:
+    """A list of lists of tokens."""
+    for row in _list(value, where):
+        _tokens(row, where, bounds)
+
+
 def _texts(value: Any, where: str, bounds: Bounds) -> None:
     """A list of lists of texts."""
     for row in _list(value, where):
@@ -391,13 +398,14 @@ EXTRAS = (
     _each(
         _few, "bin", "n_verify", "levels", "d_extra", "k", "made", "candidates", "hit_order", "beams", "ended", "passes"
     )
-    | _each(_few, "iteration", "places", "written", "open")
+    | _each(_few, "iteration", "places", "written", "open", "beside")
     | _each(_count, "match", "table_entries", "buffers_made", "buffers_reused", "reward_tokens", "draft_tokens")
     | _each(_share, "mean_confidence", "judge_threshold", "reward", "following")
     | _each(_real, "lambda", "rating", "score")
     | _each(_time, "early_ms")
     | _each(_distance, "expected", "expected_ms", "least", "branches", "branches_least")
     | {"where": _text, "phi": _sum_of_entropies, "stop_entropy": _sum_of_entropies, "meta_path": _tokens}
+    | {"window": _levels}
 )
 PRUNED: dict[str, Check] = {"token": _token, "parent": _candidate, "score": _real, "cause": _text}
 REASON = (
@@ -414,7 +422,7 @@ REASON = (
 SOURCE = (
     _each(_text, "kind", "part", "role", "where")
     | _each(_count, "pos", "here", "document", "times", "seen", "count")
-    | _each(_few, "step", "order", "match", "level", "index", "ago", "trajectory", "choice")
+    | _each(_few, "step", "order", "match", "level", "index", "ago", "trajectory", "choice", "round")
     | _each(_share, "q", "common")
     | {"passage": _tokens, "row": _token, "kept": _flag}
 )

@@ -32,6 +32,12 @@ def in_place(event: Round) -> bool:
     return not event.drafted and not event.fed and "iteration" in event.extras
 
 
+def beside(event: Round) -> int:
+    """How many tokens the target read in the same pass that are no draft tokens (lookahead decoding's window)."""
+    told = event.extras.get("beside")
+    return told if isinstance(told, int) else 0
+
+
 def lightly(event: Round) -> bool:
     """Whether the round's draft tokens, or the places of its canvas, were not recorded."""
     return event.canvas is None if in_place(event) else bool(event.drafted and not event.nodes)

@@ -87,13 +87,14 @@ class Source(TypedDict, total=False):
     document: int  # of the fixed collection
     passage: list[int]
     here: int  # the token's place in the passage
-    part: str  # prompt | response
+    part: str  # prompt | response | window
     pos: int
     trajectory: int
     ago: int  # trajectories before this one
     row: int  # of the matrix of adjacent tokens
     choice: int  # entry of the row, from 1
     kept: bool  # the row was learnt at a token that stayed
+    round: int  # in which a window gave it
 
 
 _Named = TypedDict("_Named", {"lambda": float}, total=False)  # the threshold of incremental drafting; no name in Python
@@ -122,6 +123,8 @@ class RoundExtras(_Named, total=False):
     score: float  # draft tokens that counts expect to hold
     passes: int  # of the drafter, where one wrote several levels of the draft
     draft_tokens: int  # of a model with a tokenizer of its own, that the draft was cut from
+    beside: int  # tokens that the target read in the same pass, and no rule decided on
+    window: list[list[int]]  # these, by level: what it predicted of the coming tokens
     beams: int  # live ones
     ended: int
     rating: float  # of the best beam

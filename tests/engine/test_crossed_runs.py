@@ -38,6 +38,7 @@ LOSSLESS: list[tuple[str, dict[str, Any]]] = [
     ("sam_recycle", {}),
     ("suffix", {"spec_factor": 4.0}),
     ("recycle", {}),
+    ("lookahead", {"window": 4, "ngram": 3}),
     ("stand", {}),
 ]
 

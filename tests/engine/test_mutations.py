@@ -14,7 +14,7 @@ from engine.draft import Draft, chain
 from engine.lab import Lab
 from tests.engine import test_draft, test_greedy, test_loop, test_record, test_sampled, test_sampling, test_verify
 from tests.engine.analysis import test_replay
-from tests.engine.drafters import test_model
+from tests.engine.drafters import test_lookahead, test_model
 from tests.engine.faults import Fault, Misdeclared
 from tests.engine.model import test_session
 from tests.engine.rules import test_block, test_entropy_veto, test_gap, test_judge_rule, test_top_k, test_typical
@@ -369,10 +369,37 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         Fault(
             "target fed the text without its root",
             "engine.loop:Decoding._round",
-            "self.target.forward(self.tokens, wanted, checked=True)",
-            "self.target.forward(self.tokens[:-1] or self.tokens, wanted)",
+            "self.target.forward(self.tokens, asked, checked=True)",
+            "self.target.forward(self.tokens[:-1] or self.tokens, asked)",
         ),
         lambda zoo: test_greedy.check_greedy_equality(noisy(zoo)),
+    ),
+    (
+        Fault(
+            "a column of the window sees the one before it",
+            "engine.lookup.window:Window.tree",
+            "range(start, start + len(row))",
+            "range(start - 1, start - 1 + len(row))",
+        ),
+        lambda zoo: test_lookahead.check_window(zoo.lab("llama", draft=None, vocab=64, seed=3), ngram=5),
+    ),
+    (
+        Fault(
+            "the rows of the window taken for those of the draft",
+            "engine.loop:Decoding._view",
+            "logits[: len(draft) + 1], hidden",
+            "logits[-len(draft) - 1 :], hidden",
+        ),
+        lambda zoo: test_lookahead.check_window(zoo.lab("llama", draft=None, vocab=64, seed=3)),
+    ),
+    (
+        Fault(
+            "the window's tokens not counted as read",
+            "engine.loop:Decoding._keep",
+            "len(draft.read) if read",
+            "len(draft) if read",
+        ),
+        lambda zoo: test_lookahead.check_round(zoo.lab("llama", draft=None, vocab=12, seed=5)),
     ),
     # rules
     (

@@ -79,7 +79,7 @@ export interface Source {
   readonly passage?: readonly number[];
   /** the token's place in the passage */
   readonly here?: number;
-  /** prompt | response */
+  /** prompt | response | window */
   readonly part?: string;
   readonly pos?: number;
   readonly trajectory?: number;
@@ -91,6 +91,8 @@ export interface Source {
   readonly choice?: number;
   /** the row was learnt at a token that stayed */
   readonly kept?: boolean;
+  /** in which a window gave it */
+  readonly round?: number;
 }
 
 /** A candidate that was left out of a draft tree. */
@@ -139,6 +141,10 @@ export interface RoundExtras {
   readonly passes?: number;
   /** of a model with a tokenizer of its own, that the draft was cut from */
   readonly draft_tokens?: number;
+  /** tokens that the target read in the same pass, and no rule decided on */
+  readonly beside?: number;
+  /** these, by level: what it predicted of the coming tokens */
+  readonly window?: readonly (readonly number[])[];
   /** live ones */
   readonly beams?: number;
   readonly ended?: number;

@@ -64,7 +64,7 @@ def test_rounds_of_a_chain_and_a_tree(zoo: Zoo, tmp_path: Path) -> None:
     with pretended() as mode:
         draft = loaded(zoo.draft_path(path, "noise"), "cuda:0")
         lab = Lab(loaded(path, "cuda:0"), {"draft": draft}, plain.asset_paths)
-        for method in ("sd", "block_verify", "eagle3"):
+        for method in ("sd", "block_verify", "eagle3", "lookahead"):
             check(lab, mode, method, [5, 9, 12, 7], 0.8, 12)
 
 

@@ -16,7 +16,11 @@ from tests.engine.toy import joint_distribution, toy_lab
 
 pytestmark = pytest.mark.slow
 PROMPT, STEPS = [1, 2, 1], 3
-CASES: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in NAMES if name != "stand"] + [
+OTHERS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in NAMES if name != "stand"),
+    ("lookahead", {"window": 3, "ngram": 3}),
+]
+CASES: list[tuple[str, dict[str, Any]]] = OTHERS + [
     ("stand", {"drafting": variant, "tree": "best_first", "tree_nodes": 12, "tree_depth": 3})
     for variant in ("gumbel", "stochastic", "deterministic")
 ]
