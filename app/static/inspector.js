@@ -16,6 +16,7 @@ import { numbers } from "./inspector/numbers.js";
 import { neutral } from "./inspector/sentence.js";
 import { leftBy } from "./inspector/siblings.js";
 import { subject } from "./inspector/subject.js";
+import { windowOf, windowTable } from "./inspector/window.js";
 import { math } from "./mathml.js";
 import { followSource, passageOf, passageText } from "./passage.js";
 import { pictureOf } from "./picture.js";
@@ -50,6 +51,7 @@ function build() {
     strip: h("div.v-strip"),
     numbers: h("dl.v-numbers"),
     formula: h("section.v-formula", { "aria-label": "The rule with this token's numbers" }),
+    window: h("div.v-beside"),
     order: h("button.v-button", {
       type: "button",
       text: "Sort by draft",
@@ -85,6 +87,7 @@ export function mount(element, store, lab) {
     parts.others,
     parts.formula,
     h("div.v-facts", {}, parts.strip, parts.numbers),
+    parts.window,
   );
   const continuing = lab && createContinuing(store, lab);
   const draw = () => show(store, parts, lab, continuing);
@@ -120,8 +123,8 @@ function show(store, parts, lab, continuing) {
     fresh(parts.why, NONE, () => [NONE]);
     parts.name.textContent = TITLE;
     parts.place.textContent = "";
-    const { which, from, flags, bars, others, formula, strip, numbers } = parts;
-    for (const part of [which, from, flags, bars, others, formula, strip, numbers]) part.replaceChildren();
+    const { which, from, flags, bars, others, formula, strip, numbers, window } = parts;
+    for (const part of [which, from, flags, bars, others, formula, strip, numbers, window]) part.replaceChildren();
     return;
   }
   showSentence(store, parts, it);
@@ -130,6 +133,14 @@ function show(store, parts, lab, continuing) {
   showDistributions(store, parts, it);
   parts.others.replaceChildren(...alternativeButtons(store, continuing, it));
   showFormula(parts.formula, it);
+  showWindow(parts.window, it);
+}
+
+/** What the target read beside the draft; folded as the visitor left it. @param {HTMLElement} part @param {Subject} it */
+function showWindow(part, { run, round }) {
+  const window = windowOf(run, round);
+  const open = part.querySelector("details")?.open ?? true;
+  fresh(part, window && JSON.stringify(window), () => (window ? [windowTable(window, open)] : []));
 }
 
 /** The token, whose it is, its place, and why. @param {Store} store @param {Parts} parts @param {Subject} it */

@@ -16,6 +16,7 @@
  * @property {number} [seen]
  * @property {number} [order]
  * @property {number} [count]
+ * @property {number} [round] in which a window gave it
  * @property {number} [match]
  * @property {number} [choice]
  * @property {boolean} [kept]
@@ -85,6 +86,11 @@ const KINDS = {
     const choice = source.choice ? `choice ${source.choice} of the target` : "what the target chose";
     const as = source.kept === false ? "as a draft token that was not accepted, after" : "in";
     return `${choice} when it last read the token before${known(source) ? `, ${as} ${place(source)}` : ""}`;
+  },
+  pool: (source) => {
+    const often = source.seen && source.seen > 1 ? `, seen ${times(source.seen)}` : "";
+    if (source.part !== "window") return `n-gram after this token${often}, last in ${place(source)}`;
+    return `n-gram of the window${often}, last in round ${source.round}${source.ago ? ` of ${text(source)}` : ""}`;
   },
   head: (source) => (source.index ? `head ${source.index}` : `draft head, level ${source.level ?? "?"}`),
 };
