@@ -119,7 +119,7 @@ def verdict_over(
     turns = _turns([*traces, *(baselines or ())])
     return Verdict(
         f"{_speed(trace, found.get('speedup'), ratios, name, plain, turns)}: {_terms(found, shares.reward)}.",
-        _why(cause, found, calls, shares, drafting, call, worth, once),
+        _why(cause, found, calls, shares, drafting, _window(rounds), call, worth, once),
         "" if found.get("speedup") is not None else _unsaid(traces, baselines, plain),
         cause,
         found.get("speedup"),
@@ -243,12 +243,19 @@ def _cause(
     return beside if most > shares.draft else "draft too costly"
 
 
+def _window(rounds: Sequence[Round]) -> str:
+    """What target calls read beside drafts, in words; empty where nothing."""
+    read = [outcome.beside(event) for event in rounds if event.drafted]
+    return f" and a window of {mean(sum(read) / len(read))}" if any(read) else ""
+
+
 def _why(
     cause: Cause,
     found: dict[str, Any],
     different: int,
     shares: Shares,
     drafting: int,
+    window: str,
     call: float | None,
     worth: int,
     once: bool,
@@ -279,7 +286,8 @@ def _why(
     if cause == "target call too costly":
         length, times = mean(found["drafted"] / drafting), mean(call or 0.0)
         tokens = "token" if length == "1" else "tokens"
-        return f"Target call too costly: over a draft of {length} {tokens} it takes as long as {times} plain ones."
+        over = f"over a draft of {length} {tokens}{window}"
+        return f"Target call too costly: {over} it takes as long as {times} plain ones."
     marginal = found["accept_by_depth"]["marginal"]
     of = f"of the {count(drafting, 'round')} with a draft"
     if once:

@@ -52,13 +52,13 @@ export function windowTable({ first, text, ages, rows, read, came }, open) {
     "details.v-window",
     { open },
     h("summary", {}, `Window: ${read} tokens read beside the draft, ${came} of them as in the text`),
+    h("p.v-told", {}, `The text from position ${first} on, and what was predicted for each place of it`),
     h(
       "div.v-scroll",
-      { tabindex: 0, role: "group", "aria-label": "Window" },
+      { tabindex: 0, role: "group", "aria-label": "The window by places of the text" },
       h(
         "table",
         {},
-        h("caption", {}, `The text from position ${first} on, and what was predicted for each place of it`),
         h("tr", {}, h("th", { scope: "row" }, "text"), ...text.map((piece) => h("td", {}, piece))),
         ...rows.map((row, level) => h("tr", {}, h("th", { scope: "row" }, ages[level]), ...row.map(cell))),
       ),

@@ -122,9 +122,13 @@ def test_draft_too_costly() -> None:
 
 
 def test_target_call_too_costly() -> None:
-    said = verdict(run(["aar"] * 8, verify=40.0), ar([1] * 8, ms=10.0))
+    traces = run(["aar"] * 8, verify=40.0), ar([1] * 8, ms=10.0)
+    said = verdict(*traces)
     assert said.cause == "target call too costly" and said.call_ratio == pytest.approx(4.0)
     assert said.why == "Target call too costly: over a draft of 3 tokens it takes as long as 4 plain ones."
+    for event in traces[0].rounds:
+        event.extras["beside"] = 59
+    assert "over a draft of 3 tokens and a window of 59 it takes as long as 4 plain ones." in verdict(*traces).why
 
 
 def test_inactive_and_plain() -> None:
