@@ -4,6 +4,7 @@
 
 import { h } from "../dom.js";
 import { pieceOf } from "../draw.js";
+import { word } from "../words.js";
 
 /**
  * @typedef {import("../types/store.js").Run} Run
@@ -52,7 +53,7 @@ export function windowTable({ first, text, ages, rows, read, came }, open) {
     "details.v-window",
     { open },
     h("summary", {}, `Window: ${read} tokens read beside the draft, ${came} of them as in the text`),
-    h("p.v-told", {}, `The text from position ${first} on, and what was predicted for each place of it`),
+    h("p.v-told", {}, `The text from position ${first} on, and what the `, word("window", "window"), " holds for it"),
     h(
       "div.v-scroll",
       { tabindex: 0, role: "group", "aria-label": "The window by places of the text" },
