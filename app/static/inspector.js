@@ -136,7 +136,8 @@ function show(store, parts, lab, continuing) {
   showWindow(parts.window, it);
 }
 
-/** What the target read beside the draft; folded as the visitor left it. @param {HTMLElement} part @param {Subject} it */
+/** What the target read beside the draft; folded as the visitor left it. @param {HTMLElement} part
+ * @param {Subject} it */
 function showWindow(part, { run, round }) {
   const window = windowOf(run, round);
   const open = part.querySelector("details")?.open ?? true;

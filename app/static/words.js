@@ -36,6 +36,7 @@ export const ANCHORS = /** @type {const} */ ([
   "tcr",
   "threshold",
   "veto",
+  "window",
 ]);
 
 /** @typedef {typeof ANCHORS[number]} Anchor */
