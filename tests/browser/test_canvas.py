@@ -67,3 +67,24 @@ def test_iterations_are_looked_at_one_by_one(visit: Any) -> None:
     )
     page.evaluate("draftscope.store.setTime({mode: 'calls', at: 3})")
     page.wait_for_function(f"() => {painted} !== window.before")
+
+
+def test_the_window_of_a_round_stands_in_the_inspector(visit_cases: Any) -> None:
+    """A row for each pass ago below the text; folded it stays folded at the next token; a lane without one has none."""
+    page = visit_cases("?trace=looking_ahead")
+    page.evaluate("draftscope.store.setCursor({run: draftscope.store.lanes[2], pos: 33})")
+    window = page.locator(".v-inspector .v-window")
+    expect(window.locator("summary")).to_contain_text("59 tokens read beside the draft")
+    expect(window.locator("tr")).to_have_count(5)
+    expect(window.locator("tr").first.locator("td").first).to_have_text("·=")
+    expect(window.locator("th")).to_have_text(["text", "4 passes ago", "3 passes ago", "2 passes ago", "last pass"])
+    window.locator("[data-word=window]").click()
+    expect(page.locator(".popover")).to_contain_text("No rule decides on them")
+    page.keyboard.press("Escape")
+    window.locator("summary").click()
+    page.keyboard.press("ArrowRight")
+    expect(window).to_have_count(1)
+    expect(window).not_to_have_attribute("open", "")
+    page.evaluate("draftscope.store.setCursor({run: draftscope.store.lanes[1], pos: 33})")
+    expect(page.locator(".v-inspector .v-why")).to_contain_text("looked up")
+    expect(window).to_have_count(0)
