@@ -123,6 +123,12 @@ def _train_parser(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="read the loaded models' states, also if others mined the file (a server, say)",
     )
+    parser.add_argument(
+        "--nested",
+        action="store_true",
+        help="also estimate area and recall by five folds within which C and threshold are chosen (some six times the "
+        "fits)",
+    )
     parser.add_argument("--ablations", action="store_true", help="also measure all features, a forest and an MLP")
     parser.add_argument("--json", action="store_true", help="the judge's numbers as JSON")
     parser.set_defaults(handler=_later("engine.cli.judging", "train_handle"))

@@ -48,7 +48,9 @@ def train_handle(args: argparse.Namespace) -> int:
     lab = load_lab(args)
     mined = training.read(args.mined, _read(lab, kind, args.ablations), args.force)
     fit = training.learn(mined, kind, chosen)
-    extra = {"ablations": training.ablations(mined, fit, kind, chosen)} if args.ablations else {}
+    extra: dict[str, Any] = {"ablations": training.ablations(mined, fit, kind, chosen)} if args.ablations else {}
+    if args.nested:
+        extra["nested"] = training.estimate_of(mined, kind, chosen)
     judge = training.judge_of(mined, fit, kind, chosen, extra)
     training.save(judge, fit, args.out, args.given)
     if args.json:

@@ -25,12 +25,21 @@ from engine.judge.equivalence import parse
 from engine.judge.events import Label, PromptFinished
 from engine.judge.features import Blocks, blocks_of, matrix
 from engine.judge.kind import KINDS, FeatureKind
+from engine.judge.nested import nested
 from engine.judge.store import labels_of, read_mined
 from engine.judge.weights import Judge
 from engine.model import Model
 
 POINTS = 4  # decimals of scores in the JSON
 RECALLS = (0.8, 0.9, 0.95, 0.98, 0.99)
+OPTIMISTIC = (
+    "C, threshold, ROC area, recall and accepted swaps are all told from the same prompts held out: the area is the "
+    "largest of those that were tried, and the recall is what the threshold was set to, so new prompts may show less."
+)
+CURE = {
+    True: "The rows of nested folds are estimates: there neither C nor threshold knew the prompts that were scored.",
+    False: "`judge-train --nested` adds an estimate from nested folds; `judge-eval` measures on held-out problems.",
+}
 
 
 @dataclass(eq=False)
@@ -118,6 +127,12 @@ def learn(mined: Mined, kind: FeatureKind, settings: Settings) -> Fit:
     return train(matrix(mined.blocks, kind).double().numpy(), mined.important, mined.names, settings)
 
 
+def estimate_of(mined: Mined, kind: FeatureKind, settings: Settings) -> dict[str, Any]:
+    """Nested folds: area, recall and accepted swaps on prompts by which neither C nor threshold was chosen."""
+    x = matrix(mined.blocks, kind).double().numpy()
+    return nested(x, mined.important, mined.names, settings).as_json()
+
+
 def ablations(mined: Mined, fit: Fit, kind: FeatureKind, settings: Settings) -> dict[str, Any]:
     """ROC areas on unseen prompts of every feature kind (figure 7) and every classifier (figure 6), with intervals over
     prompts: of each area, and by how much each is above each other."""
@@ -144,6 +159,7 @@ def judge_of(mined: Mined, fit: Fit, kind: FeatureKind, settings: Settings, extr
     """The judge, its scaler folded in, with everything that its card says."""
     weight, bias = fit.folded
     scores = [round(score, POINTS) for score in fit.scores]
+    held = {mined.names[row] for row in unseen(mined.important, mined.names, settings)}
     meta: dict[str, Any] = {
         "task": mined.head["task"],
         "models": mined.head["models"],
@@ -155,6 +171,8 @@ def judge_of(mined: Mined, fit: Fit, kind: FeatureKind, settings: Settings, extr
         "important": sum(mined.important),
         "training": asdict(settings),
         "c": fit.c,
+        "told_from": {"prompts": len(held), "labels": len(fit.truth), "important": sum(fit.truth)},
+        "optimistic": OPTIMISTIC,
         "auc": fit.auc,
         "auc_by_c": fit.auc_by_c,
         "intervals_by_c": {c: as_json(found) for c, found in fit.intervals_by_c.items()},
@@ -179,7 +197,7 @@ def save(judge: Judge, fit: Fit, folder: Path, command: str) -> None:
 
 def card(judge: Judge, command: str) -> str:
     """The card: what it is for, what it was made from, and how good it is on prompts that it had not seen."""
-    m, at = judge.meta, judge.meta["at_threshold"]
+    m, at, told = judge.meta, judge.meta["at_threshold"], judge.meta["told_from"]
     others = [("mined with other models", _models(m["mined_with"]))] if "mined_with" in m else []
     rows = [
         ("task", m["task"]),
@@ -191,11 +209,13 @@ def card(judge: Judge, command: str) -> str:
         ("equivalence", parse(m["mining"].get("equivalence", "answer")).words),
         ("mining", json.dumps(m["mining"])),
         ("split", f"{m['training']['split']} by prompt, seed {m['training']['seed']}"),
-        ("C", f"{m['c']:.3g}, best of {len(m['auc_by_c'])} by ROC area"),
-        ("ROC area, unseen prompts", f"{m['auc']:.3f}"),
-        (f"threshold at {m['training']['recall']:.0%} recall", f"{judge.threshold:.4f}"),
-        ("recall of important swaps there", _percent(at["recall"])),
+        ("held out", f"{told['prompts']} prompts, {told['labels']} labels, {told['important']} important"),
+        ("C", f"{m['c']:.3g}, best of {len(m['auc_by_c'])} by ROC area on those"),
+        ("ROC area on those", f"{_area(m)}, the largest of {len(m['auc_by_c'])}"),
+        (f"threshold at {m['training']['recall']:.0%} recall on those", f"{judge.threshold:.4f}"),
+        ("recall of important swaps there", f"{_percent(at['recall'])}, as it was set"),
         ("unimportant swaps accepted there", _percent(at["kept_unimportant"])),
+        *_estimates(m.get("nested")),
         ("thresholds at other recalls", ", ".join(f"{r}: {t:.4f}" for r, t in m["thresholds_by_recall"].items())),
         ("expected calibration error", f"{m['calibration_error']:.3f}"),
         ("mined file", f"sha256 {m['mined_sha256'][:16]}"),
@@ -204,7 +224,8 @@ def card(judge: Judge, command: str) -> str:
     return (
         f"# Judge for {m['task']}\n\nA linear classifier on hidden states that tells which swaps of a target token for "
         "a draft token change the answer (AutoJudge). It refuses every other task and pair.\n\n| | |\n|---|---|\n"
-        f"{table}\n{_areas(m.get('ablations'))}\nMade by:\n\n```sh\n{command}\n```\n"
+        f"{table}\n\n{m['optimistic']} {CURE['nested' in m]}\n{_areas(m.get('ablations'))}\nMade by:\n\n"
+        f"```sh\n{command}\n```\n"
     )
 
 
@@ -213,6 +234,24 @@ def _models(described: Mapping[str, Any]) -> str:
     return "; ".join(
         f"{role} {model.get('id', 'unknown')} ({model.get('revision', 'unknown')})" for role, model in named
     )
+
+
+def _area(meta: Mapping[str, Any]) -> str:
+    """The area of the C that was chosen, with its interval over prompts where there is one."""
+    found = meta["intervals_by_c"].get(f"{meta['c']:.3g}")
+    return estimate(found or {"mean": meta["auc"], "low": None}, ".3f")
+
+
+def _estimates(found: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """What nested folds say, 95 % intervals over prompts."""
+    if not found:
+        return []
+    return [
+        ("ROC area, nested folds", estimate(found["area"], ".3f")),
+        ("recall of important swaps, nested folds", estimate(found["recall"], ".1%")),
+        ("unimportant swaps accepted, nested folds", estimate(found["kept_unimportant"], ".1%")),
+        ("C of each fold", ", ".join(f"{c:.3g}" for c in found["c"])),
+    ]
 
 
 def _areas(found: Mapping[str, Any] | None) -> str:
@@ -225,7 +264,7 @@ def _areas(found: Mapping[str, Any] | None) -> str:
         for name, area in found[group].items()
     ]
     return (
-        "\nROC areas of other features and classifiers, same split and C"
+        "\nROC areas of other features and classifiers, on the same prompts and with the same C"
         f"{', 95 % intervals over prompts' if bounds else ''}:\n\n| | area |\n|---|---|\n" + "\n".join(lines) + "\n"
     )
 

@@ -14,6 +14,7 @@ from engine.files.held import hold
 from engine.judge.classifier import Settings, scores_of
 from engine.judge.problems import limit_of
 from engine.judge.store import read_mined
+from engine.judge.training import OPTIMISTIC
 from engine.judge.weights import load_judge
 from engine.lab import Lab
 from engine.trace.store import Trace
@@ -56,13 +57,17 @@ def test_from_a_task_to_results(
 
     mixed(mined)
     judge = tmp_path / "judge"
-    assert (
-        main(["judge-train", *pair, "--mined", str(mined), "--out", str(judge), "--split", "folds", "--ablations"]) == 0
-    )
+    more = ["--split", "folds", "--ablations", "--nested"]
+    assert main(["judge-train", *pair, "--mined", str(mined), "--out", str(judge), *more]) == 0
     card = capsys.readouterr().out
+    assert OPTIMISTIC in card and "| held out | " in card and ", the largest of 8 |" in card
+    assert "| ROC area, nested folds | " in card and "The rows of nested folds are estimates" in card
     assert "| equivalence | the answer is right or wrong alike" in card
     assert "# Judge for arithmetic" in card and "| forest |" in card and "prev token, target model" in card
     made = load_judge(judge)
+    assert (
+        made.meta["optimistic"] == OPTIMISTIC and made.meta["nested"]["area"]["n"] == made.meta["told_from"]["prompts"]
+    )
     assert made.meta["labels"] == sum(len(p.labels) for p in prompts) and 0 <= made.threshold <= 1
 
     asset = ["--asset", f"judge:arithmetic={judge}"]
