@@ -151,7 +151,8 @@ def _prompt(line: Any, place: str) -> PromptFinished:
 
 def _head(head: dict[str, Any]) -> bool:
     """Whether the settings that are read later have their types."""
-    kinds: dict[str, Any] = {"task": str, "split": str, "naive": bool, "problem_seed": int, "models": dict[str, Any]}
+    kinds: dict[str, Any] = {"task": str, "split": str, "naive": bool, "problem_seed": int}
+    kinds["models"] = dict[str, dict[str, Any]]
     kinds |= {"equivalence": str, "temperature": float, "eagle_online": str, "mined_with": dict[str, Any]}
     return all(name not in head or fits(head[name], kind) for name, kind in kinds.items())
 

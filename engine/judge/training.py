@@ -86,10 +86,17 @@ def read(path: Path, models: Mapping[str, Model], force: bool = False) -> Mined:
                 f"{path} was mined with the {role} {made}, and {model.revision} is loaded. --force reads its states "
                 "all the same."
             )
+    named = {role: model.describe() for role, model in models.items() if not _named(head, role)}
+    head = head | {"models": head["models"] | named} if named else head
     _fitting(path, prompts, min((model.vocab for model in models.values()), default=0))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     dtype = next((model.dtype for model in models.values()), "float32")
     return Mined(head, labels_of(prompts), len(prompts), blocks_of(prompts, models), digest, dtype)
+
+
+def _named(head: Mapping[str, Any], role: str) -> bool:
+    """Whether a head has the name of a model whose revision it has; a judge on disk is read back with both only."""
+    return isinstance(head["models"][role].get("id"), str)
 
 
 def _revision(head: Mapping[str, Any], role: str) -> Any:

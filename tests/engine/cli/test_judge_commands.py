@@ -220,6 +220,27 @@ def test_a_mined_file_that_names_no_task_teaches_nothing(
     assert "does not say for which task it was mined" in capsys.readouterr().err
 
 
+def test_a_judge_can_be_read_back_whatever_its_mined_file_calls_the_models(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """A head without a model's name had been learned from, and the judge refused by every command that reads it."""
+    mined, judge = tmp_path / "mined.jsonl", tmp_path / "judge"
+    assert mine(pair, mined, "--items", "12") == 0
+    mixed(mined)
+    head, *rest = mined.read_text().splitlines()
+    models = json.loads(head)["models"]
+    given = ["judge-train", *pair, "--mined", str(mined), "--out", str(judge), "--split", "folds"]
+    for target in ({"revision": models["target"]["revision"]}, models["target"] | {"id": None}):
+        mined.write_text(
+            "\n".join([json.dumps(json.loads(head) | {"models": models | {"target": target}}), *rest]) + "\n"
+        )
+        assert main(given) == 0
+        assert load_judge(judge).meta["models"] == models
+    mined.write_text("\n".join([json.dumps(json.loads(head) | {"models": models | {"other": 5}}), *rest]) + "\n")
+    capsys.readouterr()
+    assert main(given) == 2 and "is no mined file of schema 1" in capsys.readouterr().err
+
+
 @pytest.mark.thorough
 def test_labels_of_a_server_can_be_learned_from_with_force(
     pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
