@@ -113,7 +113,8 @@ class PrmTrainer:
         """Take over a `state`; only the number of updates may be another, so that the command tells what was done.
 
         Raises:
-            ConfigError: its learning rate, its decay or its labels are others.
+            ConfigError: its learning rate, its decay or its labels are others, or more updates are done than were asked
+            for.
         """
         settings = asdict(self.settings) | {"updates": state["settings"]["updates"]}
         if state["settings"] != settings:
@@ -121,6 +122,11 @@ class PrmTrainer:
             raise ConfigError(f"The checkpoint was trained with {told}: give the same, or train without --resume.")
         if not (torch.equal(state["mean"], self.mean) and torch.equal(state["scale"], self.scale)):
             raise ConfigError("The checkpoint was trained on other labels than those at hand: train without --resume.")
+        if state["done"] > self.settings.updates:
+            raise ConfigError(
+                f"The checkpoint has done {state['done']:,} updates, more than the {self.settings.updates:,} asked "
+                f"for: give --updates {state['done']} or more, or train without --resume."
+            )
         with torch.no_grad():
             self.weight.copy_(state["weight"])
             self.bias.copy_(state["bias"])

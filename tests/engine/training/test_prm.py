@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 
+from engine.errors import ConfigError
 from engine.training.prm import PrmSettings, PrmTrainer, Responses, area, read, scores
 from engine.training.rollouts import Labelled
 from tests.engine.zoo import Zoo
@@ -49,6 +50,15 @@ def test_a_finished_training_that_is_resumed_still_knows_its_loss(data: Response
     again.load(first.state())
     again.run(lambda _: None, lambda: None)
     assert again.loss == first.loss > 0
+
+
+def test_fewer_updates_than_are_done_are_refused(data: Responses) -> None:
+    """The card had said `--updates 2` of a model that was trained with three."""
+    first, again = (PrmTrainer(PrmSettings(updates, 0.1, 0.0), data) for updates in (3, 2))
+    first.run(lambda _: None, lambda: None)
+    with pytest.raises(ConfigError, match=r"has done 3 updates, more than the 2 asked for: give --updates 3 or more"):
+        again.load(first.state())
+    assert again.done == 0
 
 
 def test_rows_are_the_tokens_of_each_response(zoo: Zoo) -> None:
