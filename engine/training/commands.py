@@ -18,9 +18,9 @@ from engine.training import card, models, record, tokenizer
 from engine.training.checkpoints import read_weights, read_words
 from engine.training.data import Mix
 from engine.training.evaluate import Judge, together
-from engine.training.options import hardware, parse_mix, say, settings_of
+from engine.training.options import parse_mix, say, settings_of
 from engine.training.requirements import check
-from engine.training.trainer import Trainer, read_state, settings_in, write_state
+from engine.training.trainer import Trainer, hardware_in, read_state, settings_in, write_state
 
 ASSETS = Path("assets/tiny")
 
@@ -44,7 +44,7 @@ def train(options: argparse.Namespace) -> None:
 
     def save() -> None:
         write_state(trainer, work)
-        _publish(trainer, out, options)
+        _publish(trainer, out)
 
     trainer.run(_json_report(trainer) if options.json else say, save)
 
@@ -76,7 +76,8 @@ def export(options: argparse.Namespace) -> None:
     state = read_state(work)
     trainer = Trainer(settings_in(state, options.shape), words)
     trainer.load(state)
-    _publish(trainer, out, options)
+    trainer.hardware = hardware_in(state)
+    _publish(trainer, out)
 
 
 def evaluate(options: argparse.Namespace) -> None:
@@ -111,8 +112,8 @@ def _folders(options: argparse.Namespace) -> tuple[Path, Path]:
     return options.work or Path("build") / options.shape, options.out or ASSETS / options.shape
 
 
-def _publish(trainer: Trainer, out: Path, options: argparse.Namespace) -> None:
-    models.export(trainer.model, trainer.tokenizer, out, record.describe(trainer, hardware(options)))
+def _publish(trainer: Trainer, out: Path) -> None:
+    models.export(trainer.model, trainer.tokenizer, out, record.describe(trainer))
 
 
 def _text(report: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ from engine.training.card import TRAINING
 from engine.training.checkpoints import read_words
 from engine.training.options import add_budget, say, settings_of
 from engine.training.sourcecommands import ASSETS, greedy, load
-from engine.training.trainer import Settings, Trainer, read_state, settings_in, write_state
+from engine.training.trainer import Settings, Trainer, hardware_in, on_hardware, read_state, settings_in, write_state
 
 TEXTS = Path("build/distilled.jsonl")
 
@@ -44,6 +44,7 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
 
     train_ = add("nat-train", train, "train a non-autoregressive system; checkpoint and export every two minutes")
     add_budget(train_, "seed of weights and order")
+    train_.set_defaults(threads=1)
     train_.add_argument("--rows", type=COUNT, default=64, help="texts a step")
     train_.add_argument("--half", action="store_true", help="products in bf16, where the processor is fast at them")
     train_.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
@@ -111,9 +112,10 @@ class NatTrainer(Trainer):
 
 def train(options: argparse.Namespace) -> None:
     """Train to the end of the budget, with a checkpoint and an export every two minutes."""
-    torch.set_num_threads(1)
+    torch.set_num_threads(options.threads)  # a step is one batch: nothing to share among workers
     mix = NatMix(options.rows, len(distilled.read(options.texts)), options.half)
     trainer = NatTrainer(settings_of(options.kind, options, mix), options.target, options.texts)
+    trainer.hardware = on_hardware("cpu", options.threads)
     work = _work(options)
     if options.resume:
         trainer.load(read_state(work))
@@ -133,6 +135,7 @@ def export(options: argparse.Namespace) -> None:
     state = read_state(_work(options))
     trainer = NatTrainer(settings_in(state, options.kind, NatMix), options.target, options.texts)
     trainer.load(state)
+    trainer.hardware = hardware_in(state)
     _publish(trainer, options)
 
 
@@ -144,7 +147,7 @@ def _work(options: argparse.Namespace) -> Path:
 def _publish(trainer: NatTrainer, options: argparse.Namespace) -> None:
     folder = options.out or ASSETS / options.kind
     save_nat(trainer.model, folder)
-    told = record.describe(trainer, "cpu, 1 threads", "nat-train", _mixed)
+    told = record.describe(trainer, "nat-train", _mixed)
     told |= {"target": trainer.target.revision}
     (folder / TRAINING).write_text(json.dumps(told, indent=1) + "\n")
 

@@ -26,12 +26,6 @@ def settings_of(shape: str, options: argparse.Namespace, mix: object) -> Setting
     return Settings(shape, options.minutes, options.steps, options.seed, options.matrix_lr, mix=mix)
 
 
-def hardware(options: argparse.Namespace) -> str:
-    """What a model is trained on, as its card tells it."""
-    device: str = options.device
-    return f"{device}, {options.threads} threads" if device == "cpu" else device
-
-
 def parse_mix(words: list[str], kind: type[Mix]) -> Mix:
     """A mix of a dataclass from words like `drills=16`; what is not named keeps its default.
 

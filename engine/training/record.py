@@ -18,7 +18,6 @@ def in_words(mix: dict[str, Any]) -> str:
 
 def describe(
     trainer: Trainer,
-    hardware: str,
     command: str = "train",
     mixed: Callable[[dict[str, Any]], str] = in_words,
 ) -> dict[str, Any]:
@@ -32,7 +31,7 @@ def describe(
         "settings": asdict(settings),
         "progress": asdict(trainer.progress),
         "parameters": sum(p.numel() for p in trainer.parameters),
-        "hardware": hardware,
+        "hardware": trainer.hardware,
         "data_steps": STEPS_A_POOL,
         "data_sha256": [leg["data_sha256"] for leg in trainer.history],
         "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")},

@@ -24,10 +24,10 @@ from engine.training.batches import padded
 from engine.training.checkpoints import read_weights, read_words
 from engine.training.evaluate import EVAL_SEED, GAMMA, Metrics, rounds_of
 from engine.training.headeval import runs_of
-from engine.training.options import add_budget, hardware, parse_mix, say, settings_of
+from engine.training.options import add_budget, parse_mix, say, settings_of
 from engine.training.requirements import check_sourced
 from engine.training.sourced import SHAPES, SourceMix, SourceTrainer, train_tokenizer
-from engine.training.trainer import read_state, settings_in, write_state
+from engine.training.trainer import hardware_in, read_state, settings_in, write_state
 
 ASSETS = Path("assets/crossed")
 LONGEST = 96  # tokens written for one source, in the evaluation
@@ -99,6 +99,7 @@ def export(options: argparse.Namespace) -> None:
     state = read_state(_work(options))
     trainer = SourceTrainer(settings_in(state, options.shape, SourceMix), words)
     trainer.load(state)
+    trainer.hardware = hardware_in(state)
     _publish(trainer, options)
 
 
@@ -215,7 +216,7 @@ def load(folder: Path) -> PegasusForConditionalGeneration:
 
 def _publish(trainer: SourceTrainer, options: argparse.Namespace) -> None:
     out = options.out or ASSETS / options.shape
-    told = record.describe(trainer, hardware(options), "source-train")
+    told = record.describe(trainer, "source-train")
     models.export(trainer.model, trainer.tokenizer, out, told)
     if masks := trainer.settings.mix.masks:
         (out / META).write_text(json.dumps({"mask": trainer.tokenizer.pad_token_id, "masks": masks}) + "\n")

@@ -49,6 +49,7 @@ class Trainer:
         They meet once a step, not once an operation, so a busy machine slows them little.
         """
         self.settings, self.device, self.threads = settings, device, threads
+        self.hardware = on_hardware(device, threads)
         self.pool = ThreadPoolExecutor(threads)
         self.tokenizer = tokenizer
         self.corpus = self.data()
@@ -137,6 +138,7 @@ class Trainer:
             "settings": asdict(self.settings),
             "history": self.history,
             "begun": self.begun,
+            "hardware": self.hardware,
             "progress": asdict(self.progress),
             "model": self.model.state_dict(),
             "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
@@ -177,6 +179,11 @@ class Trainer:
             self.history.append(now)
 
 
+def on_hardware(device: str, threads: int) -> str:
+    """What a model is trained on, as its card tells it."""
+    return f"{device}, {threads} threads" if device == "cpu" else device
+
+
 def _fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
     try:
         model.load_state_dict(weights)
@@ -215,6 +222,11 @@ def settings_in(state: dict[str, Any], shape: str, mix: type[Any] = Mix) -> Sett
     of_shape(state, shape)
     values = state["settings"]
     return Settings(**{**values, "mix": mix(**values["mix"])})
+
+
+def hardware_in(state: dict[str, Any]) -> str:
+    """What a checkpoint was trained on last."""
+    return str(state.get("hardware", "hardware that its checkpoint does not tell"))
 
 
 def of_shape(state: dict[str, Any], *shapes: str) -> str:

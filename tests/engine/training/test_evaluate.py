@@ -123,7 +123,7 @@ def test_a_missed_requirement_is_said_so_on_the_card(
     checks = check(metrics, metrics, metrics)
     assert [c["met"] for c in checks] == [False, False, True, True, True]
     folder = tmp_path / "target"
-    models.export(micro.model, words, folder, describe(micro, "cpu"))
+    models.export(micro.model, words, folder, describe(micro))
     card.write(folder, "target", {"items": 3, "model": metrics, "checks": checks}, "the command")
     card.write_sums(tmp_path)
     page = (folder / "README.md").read_text()

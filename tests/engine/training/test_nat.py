@@ -130,6 +130,24 @@ def asked(folder: Path, kind: str, **more: Any) -> argparse.Namespace:
     return argparse.Namespace(**given | {"work": folder / f"work-{kind}", "out": folder / kind} | more)
 
 
+def test_threads_are_those_that_were_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`nat-train --threads 2` had trained with one, and its record said so; by default there is one, as ever."""
+    asked_for = list[int]()
+    monkeypatch.setattr(torch, "set_num_threads", asked_for.append)
+    monkeypatch.setattr(natcommands.NatTrainer, "run", lambda self, report, save: save())
+    list(distil(tmp_path / "texts.jsonl", 12, 3, letters, backwards))
+    told = asked(tmp_path, "cmlm", threads=2)
+    natcommands.train(told)
+    natcommands.export(told)
+    record = json.loads((tmp_path / "cmlm" / "training.json").read_text())
+    assert asked_for == [2] and record["hardware"] == "cpu, 2 threads"
+    seen = list[argparse.Namespace]()
+    monkeypatch.setattr(natcommands, "train", seen.append)
+    for more in ([], ["--threads", "3"]):
+        assert main(["nat-train", "cmlm", *more]) == 0
+    assert [options.threads for options in seen] == [1, 3]
+
+
 @pytest.mark.slow
 def test_systems_are_trained_resumed_and_measured_by_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = list[str]()

@@ -112,8 +112,10 @@ def test_the_commands_make_what_the_lab_runs(
         encoder=None,
     )
     train(made)
+    made.threads = 7
     export(made)
     record = json.loads((tmp_path / "out" / "training.json").read_text())
+    assert record["hardware"] == "cpu, 1 threads", "of the training, not of the export"
     assert record["commands"][0].startswith("python -m engine.training source-train source_micro --steps 1")
     capsys.readouterr()
     made.work, made.mix, made.encoder = tmp_path / "filler work", ["translation=2", "masks=3"], tmp_path / "out"

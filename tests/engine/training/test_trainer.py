@@ -77,11 +77,11 @@ def test_a_resumed_run_tells_how_it_began_and_whether_its_data_changed(
     state = read_state(tmp_path)
     same, changed = Trainer(SETTINGS, words), Trainer(SETTINGS, words)
     same.load(state)
-    assert describe(same, "cpu")["commands"] == describe(trainer, "cpu")["commands"]
-    assert describe(same, "cpu")["commands"][0].endswith(" --encoder other")
+    assert describe(same)["commands"] == describe(trainer)["commands"]
+    assert describe(same)["commands"][0].endswith(" --encoder other")
     state["history"][0]["data_sha256"] = "of an older corpus"
     changed.load(state)
-    told = describe(changed, "cpu")
+    told = describe(changed)
     assert told["data_sha256"] == ["of an older corpus", changed.corpus.digest()]
     assert [leg["from_step"] for leg in changed.history] == [0, 1] and "--resume (at step 1)" in told["commands"][1]
 
@@ -138,8 +138,8 @@ def test_a_grown_model_computes_what_the_small_one_did(
     assert torch.equal(big.model(ids).logits, small.model(ids).logits)
     big.step()
     assert all(layer.mlp.down_proj.weight.abs().max() > 0 for layer in big.model.model.layers)
-    assert big.progress.step == 3 and "train deep" in describe(big, "")["commands"][1]
-    assert "--grow build/micro (at step 2)" in describe(big, "")["commands"][1]
+    assert big.progress.step == 3 and "train deep" in describe(big)["commands"][1]
+    assert "--grow build/micro (at step 2)" in describe(big)["commands"][1]
     with pytest.raises(ModelMismatch, match="wants more layers than 3"):
         models.grown(big.model, "micro", words, 0)
 
@@ -181,7 +181,7 @@ def test_a_run_ends_with_its_budget_and_reports(words: PreTrainedTokenizerBase) 
 
 def test_an_export_is_a_standard_checkpoint(words: PreTrainedTokenizerBase, tmp_path: Path) -> None:
     trainer = Trainer(SETTINGS, words)
-    training = describe(trainer, "cpu")
+    training = describe(trainer)
     folder = tmp_path / "model"
     for _ in range(2):  # the second replaces the first
         models.export(trainer.model, words, folder, training)
