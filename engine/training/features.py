@@ -141,25 +141,39 @@ def build(
         part = folder / f"part-{number:04d}.safetensors"
         if part.exists():
             continue
-        lines = _answered(writer, model, problems) if own else _solved(model, problems)
+        lines = [*_answered(writer, model, problems[:own]), *_solved(model, problems[own:])]
         save_file(_states(model, lines), part.with_suffix(".new"))
         part.with_suffix(".new").replace(part)
         report(f"features: part {number + 1} of {len(jobs)}, {sum(len(a) + len(b) for a, b in lines):,} tokens")
 
 
-def _jobs(families: Sequence[str], texts: int, greedy: float, seed: int) -> Iterator[tuple[list[Problem], bool]]:
-    """Chunks of training problems, and whether the target answers them itself; families take turns."""
+def _jobs(families: Sequence[str], texts: int, greedy: float, seed: int) -> Iterator[tuple[list[Problem], int]]:
+    """Chunks of training problems, and how many of each the target answers itself; families take turns."""
     share = -(-texts // len(families))
     pools = {family: load_problems(family, "train", share, seed + 7) for family in families}
-    for at in range(0, share, CHUNK):
+    for number, own in enumerate(_own(share, greedy)):
         for problems in pools.values():
-            yield problems[at : at + CHUNK], (at // CHUNK + 1) * greedy // 1 > (at // CHUNK) * greedy // 1
+            yield problems[number * CHUNK : (number + 1) * CHUNK], own
+
+
+def _own(texts: int, greedy: float) -> list[int]:
+    """How many of each chunk the target answers: all or none as far as that comes to the share, and what is left of it
+    in the last chunks."""
+    sizes = [min(CHUNK, texts - at) for at in range(0, texts, CHUNK)]
+    own = [size if (i + 1) * greedy // 1 > i * greedy // 1 else 0 for i, size in enumerate(sizes)]
+    left = round(greedy * texts) - sum(own)
+    for i in reversed(range(len(sizes))):
+        more = min(left, sizes[i] - own[i])
+        own[i], left = own[i] + more, left - more
+    return own
 
 
 Line = tuple[list[int], list[int]]
 
 
 def _answered(writer: Any, model: Model, problems: list[Problem]) -> list[Line]:
+    if not problems:
+        return []
     if model.seam:
         prompts = [model.tokenizer.encode(problem.prompt) for problem in problems]
         texts = written(writer, [prompt[: model.source_of(prompt)] for prompt in prompts])

@@ -24,6 +24,7 @@ from engine.training.blockwise import BlockwiseRecipe
 from engine.training.dflash import DflashRecipe
 from engine.training.eagle import Eagle2Recipe, Eagle3Recipe
 from engine.training.features import Features, _states
+from engine.training.features import _own as own
 from engine.training.headcommands import export
 from engine.training.headloop import HeadSettings, HeadTrainer, read_head
 from engine.training.heads import TrainingContext, rows_of
@@ -78,6 +79,21 @@ def test_parts_of_another_cache_or_of_none_that_is_known_are_made_anew(zoo: Zoo,
         features.build(zoo.path("llama", context=1024), tmp_path, texts, 0.0, 0, told.append)
         assert len(Features(tmp_path).rows) == texts
     assert len(told) == 9  # a part a family, three times
+
+
+def test_the_target_writes_the_share_of_texts_that_was_asked_for_however_few_there_are(
+    zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of fewer than a hundred texts a family it had written none at a half."""
+    for texts in (1, 4, 30, 60, 130, 3000):
+        for share in (0.0, 0.1, 0.5, 0.9, 1.0):
+            assert sum(own(texts, share)) == round(texts * share)
+    assert own(60, 0.5) == [20, 10], "whole chunks at first, and what is left in the last"
+    assert own(3000, 0.9) == [0, *[50] * 9] * 6, "as the embedded heads' texts were chosen"
+    written, answered = list[int](), features._answered
+    monkeypatch.setattr(features, "_answered", lambda *a: (written.append(len(a[2])), answered(*a))[1])
+    features.build(zoo.path("llama", context=1024), tmp_path, 12, 0.5, 0, lambda _: None)
+    assert written == [2, 2, 2] and len(Features(tmp_path).rows) == 12
 
 
 @pytest.mark.parametrize("kind", [Eagle3Recipe, Eagle2Recipe])
