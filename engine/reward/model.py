@@ -4,6 +4,7 @@ One path for all but the embedded one (`engine.reward.likelihood`): the network 
 head by its tensors' names. Dimension key: T tokens, D width, C classes (1: a logit, 2: wrong and right).
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from transformers.cache_utils import DynamicLayer
 from transformers.utils.hub import cached_file, get_checkpoint_shard_files
 
 from engine import progress
-from engine.errors import AssetError, ConfigError, ModelMismatch, first_line
+from engine.errors import AssetError, ConfigError, EngineFault, ModelMismatch, first_line
 from engine.model import Model
 from engine.model.hub import fault, fetch
 from engine.model.network import cache_name
@@ -83,7 +84,7 @@ class Reader:
         """How good the last step of a response is, from 0 to 1: its probability of being right.
 
         Raises:
-            ConfigError: the text is longer than the model reads.
+            ConfigError: the text is longer than the model reads. EngineFault: what it gives is not a number.
         """
         ids = list(self.model.tokenizer(self.model.text(question, response))["input_ids"])
         if len(ids) > self.model.context:
@@ -98,7 +99,13 @@ class Reader:
         more = {self._cached: self._cache, "use_cache": True} if self._remembers else {}
         out = self.model.network(input_ids=sent([ids[start:]], device), **more)
         self._ids, self.read = ids, len(ids) - start
-        return share(self.model.head(out.last_hidden_state[0, -1]))
+        found = share(self.model.head(out.last_hidden_state[0, -1]))
+        if math.isnan(found):
+            raise EngineFault(
+                f"The reward model {self.model.name} gave a reward that is not a number (NaN); this run ends here. Its "
+                "weights are damaged, or too large for their type of numbers."
+            )
+        return found
 
 
 def share(logits_C: Tensor) -> float:
@@ -115,8 +122,8 @@ def load_reward(path: Path, target: Model) -> RewardModel | LikelihoodReward:
     asked as they were trained, see `RewardModel.text`.
 
     Raises:
-        AssetError: no such model, or files are missing. ModelMismatch: no head of one or two numbers, or one that reads
-            something else than the state of the last token.
+        AssetError: no such model, files are missing, or a number of the head is NaN. ModelMismatch: no head of one or
+            two numbers, or one that reads something else than the state of the last token.
     """
     if (path / META).is_file():
         return load_likelihood(path, target)
@@ -172,10 +179,10 @@ def _head(tensors: Mapping[str, Tensor], name: str) -> nn.Module:
     """The head that the tensors hold.
 
     Raises:
-        ModelMismatch: none, or one of more than two classes.
+        AssetError: its numbers are not all numbers. ModelMismatch: none, or one of more than two classes.
     """
     if all(f"{layer}.weight" in tensors for layer in TWO_LAYERS):
-        first, last = (_linear(tensors, layer) for layer in TWO_LAYERS)
+        first, last = (_linear(tensors, layer, name) for layer in TWO_LAYERS)
         head: nn.Module = nn.Sequential(first, nn.ReLU(), last)
     else:
         found = next((layer for layer in HEADS if f"{layer}.weight" in tensors), None)
@@ -183,15 +190,25 @@ def _head(tensors: Mapping[str, Tensor], name: str) -> nn.Module:
             raise ModelMismatch(
                 f"{name} is no reward model: its weights hold none of {', '.join((*HEADS, 'score.0 and score.2'))}."
             )
-        head = last = _linear(tensors, found)
+        head = last = _linear(tensors, found, name)
     if last.out_features not in (1, 2):
         raise ModelMismatch(f"The head of {name} gives {last.out_features} numbers; a reward model gives one or two.")
     return head.eval().requires_grad_(False)
 
 
-def _linear(tensors: Mapping[str, Tensor], layer: str) -> nn.Linear:
+def _linear(tensors: Mapping[str, Tensor], layer: str, name: str) -> nn.Linear:
+    """One layer of the head.
+
+    Raises:
+        AssetError: its numbers are not all numbers.
+    """
     weight, bias = tensors[f"{layer}.weight"], tensors.get(f"{layer}.bias")
     linear = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None, dtype=weight.dtype)
+    for key in ("weight", "bias")[: 1 + (bias is not None)]:
+        if not bool(torch.isfinite(tensors[f"{layer}.{key}"]).all()):
+            raise AssetError(
+                f"{layer}.{key} of the reward model {name} holds numbers that are infinite or not a number (NaN)."
+            )
     with torch.no_grad():
         linear.weight.copy_(weight)
         if bias is not None:

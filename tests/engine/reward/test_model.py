@@ -18,7 +18,7 @@ from transformers import (
     Qwen3NextConfig,
 )
 
-from engine.errors import AssetError, ConfigError, ModelMismatch
+from engine.errors import AssetError, ConfigError, EngineFault, ModelMismatch
 from engine.model import Model
 from engine.reward.model import ASKED, MARK, RewardModel, load_reward
 from engine.reward.steps import BLANK_LINE, SENTENCES, ended, step_ends
@@ -139,6 +139,27 @@ def test_what_is_no_reward_model_is_refused(target: Model, zoo: Zoo, tmp_path: P
     save_file(cut | {"score.weight": torch.randn(3, 32)}, three / "model.safetensors", {"format": "pt"})
     with pytest.raises(ModelMismatch, match="gives 3 numbers"):
         load_reward(three, target)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "words"),
+    [
+        ("tokens2", "score.weight", "holds numbers that are infinite or not a number"),
+        ("two_layers", "score.0.bias", "holds numbers that are infinite or not a number"),
+        ("value", "v_head.summary.weight", "holds numbers that are infinite or not a number"),
+        ("tokens1", "model.layers.0.mlp.up_proj.weight", "gave a reward that is not a number"),
+    ],
+)
+def test_a_reward_that_is_no_number_is_no_refusal_of_a_step(
+    target: Model, tmp_path: Path, kind: str, name: str, words: str
+) -> None:
+    """NaN is below every threshold: all steps had gone to the target, without a word."""
+    file = make_reward(tmp_path / "damaged", kind) / "model.safetensors"
+    weights = load_file(file)
+    weights[name].view(-1)[0] = float("nan")
+    save_file(weights, file, {"format": "pt"})
+    with pytest.raises((AssetError, EngineFault), match=words):
+        load_reward(file.parent, target).reader().score(QUESTION, STEPS[0])
 
 
 def test_heads_that_read_something_else_than_the_last_state_are_refused(target: Model, tmp_path: Path) -> None:
