@@ -8,6 +8,7 @@ from engine.config import Knob
 from engine.draft import Draft
 from engine.lookup.adjacency import Adjacency, fill, places_of, sources_of
 from engine.lookup.history import SCOPE, History, entries_knob
+from engine.lookup.read import pieces
 from engine.parts import Context, Kit, Knobs, Outcome
 
 WIDTH = Knob("width", 8, "candidates kept for each token", 1, 64, 1, "tokens", origin="paper", advanced=True)
@@ -51,9 +52,11 @@ class Recycle:
 
     def propose(self, context: Context, shape: Any) -> Draft:
         if self._unread and context.last is not None:
-            logits = self.kit.target.decoder.head(context.last.last)[:, : self.kit.vocab]
-            first = self.history.start + len(context.tokens) - 1 - len(logits)
-            self.adjacency.learn(context.tokens[-1 - len(logits) : -1], logits, range(first, first + len(logits)))
+            start = len(context.tokens) - 1 - len(context.last.last)
+            for rows, logits in pieces(self.kit.target.decoder.head, context.last.last, self.kit.vocab):
+                at = range(start + rows.start, start + rows.stop)
+                places = range(self.history.start + at.start, self.history.start + at.stop)
+                self.adjacency.learn(context.tokens[at.start : at.stop], logits, places)
         self._unread = False
         root = context.tokens[-1]
         tokens, parents = fill(self.adjacency, shape.template(context), root, self.anything)

@@ -17,6 +17,7 @@ from engine.lookup.distributions import DistributionTable, Entries, cut
 from engine.lookup.draws import Draws, first, gumbel_top, sequential
 from engine.lookup.history import SCOPE, History
 from engine.lookup.noise import NoiseCache
+from engine.lookup.read import pieces
 from engine.lookup.room import contexts, free_memory
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.sampling import distribution, sent
@@ -139,11 +140,12 @@ class Stand:
     def _learn_prompt(self, context: Context) -> None:
         """The distributions that the prefill has shown after each prompt token but the last."""
         assert context.last is not None
-        logits = self.kit.target.decoder.head(context.last.last)[:, : self.kit.vocab]
-        n, start = len(logits), len(context.tokens) - 1 - len(logits)
-        contexts = [context.tokens[max(0, start + i + 1 - self.orders) : start + i + 1] for i in range(n)]
-        places = [self.history.start + start + i + 1 for i in range(n)]
-        self._learn(contexts, distribution(logits, self._stored_as(context.sampling)), places)
+        start = len(context.tokens) - 1 - len(context.last.last)
+        for rows, logits in pieces(self.kit.target.decoder.head, context.last.last, self.kit.vocab):
+            ends = [start + i + 1 for i in rows]
+            contexts = [context.tokens[max(0, end - self.orders) : end] for end in ends]
+            places = [self.history.start + end for end in ends]
+            self._learn(contexts, distribution(logits, self._stored_as(context.sampling)), places)
 
     def _learn(self, contexts: Sequence[Sequence[int]], distributions_NV: Tensor, places: Sequence[int]) -> None:
         top = distributions_NV.topk(min(2 * self.stored, distributions_NV.shape[-1]), dim=-1)

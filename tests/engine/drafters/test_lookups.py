@@ -12,6 +12,7 @@ import torch
 from engine.config import Sampling
 from engine.draft import Draft
 from engine.drafters.stand import Stand
+from engine.lookup import read
 from engine.lookup.distributions import cut
 from engine.lookup.static import build_static
 from engine.model import Forward
@@ -23,6 +24,7 @@ from engine.verify import Verdict
 from engine.view import RoundView
 from tests.engine.drafters.lookups import NAMES, context, drafter, grow
 from tests.engine.faults import Fault
+from tests.engine.zoo import Zoo
 from tests.typed import known
 
 LONG = list(range(3, 23))
@@ -409,8 +411,9 @@ def test_stand_reads_the_prompt_s_own_distributions_where_asked_to(sampling, see
     """Those that the prefill shows: after each token but the last, or after the latest of them."""
     rows = torch.stack([ROW, ROW.flip(0)])[2 - seen :]
     stand, shape = drafter("stand", [1, 3, 4], update_prompt=True)
-    stand.kit = SimpleNamespace(vocab=8, target=SimpleNamespace(decoder=SimpleNamespace(head=lambda _: rows)))
-    round_ = replace(context([1, 3, 4], sampling=sampling), last=cast(Forward, SimpleNamespace(last=None)))
+    stand.kit = SimpleNamespace(vocab=8, target=SimpleNamespace(decoder=SimpleNamespace(head=lambda at: rows[at])))
+    given = cast(Forward, SimpleNamespace(last=torch.arange(seen)))
+    round_ = replace(context([1, 3, 4], sampling=sampling), last=given)
     assert len(stand.propose(round_, shape)) == 0  # nothing is known after the last
     as_if = sampling if sampling.temperature else Sampling(1.0)
     for key, row in {(1,): ROW, (3,): ROW.flip(0), (1, 3): ROW.flip(0)}.items():
@@ -424,6 +427,27 @@ def test_stand_reads_the_prompt_s_own_distributions_where_asked_to(sampling, see
     count = len(stand.table)
     stand.propose(round_, shape)
     assert len(stand.table) == count and stand.table.find([3])[1].count == 1  # once a run
+
+
+@pytest.mark.parametrize("name", ["recycle", "stand"])
+def test_a_prompt_s_own_logits_are_made_in_pieces(zoo: Zoo, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of 32,768 tokens over 151,936 would take 20 GB at once; what is learned is the same."""
+    lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
+    prompt = PROMPTS[3] * 4
+    n, given, head = len(prompt) - 1, list[int](), lab.target.decoder.head
+    monkeypatch.setattr(lab.target.decoder, "head", lambda x: (given.append(len(x)), head(x))[1])
+    traces = []
+    for room in (read.ROOM, 64 * 5, 1):
+        monkeypatch.setattr(read, "ROOM", room)
+        given.clear()
+        traces.append(lab.run(name, prompt, max_new_tokens=12, update_prompt=True, record="full"))
+        size = max(1, room // lab.vocab)
+        pieces = [size] * (n // size) + ([n % size] if n % size else [])
+        assert any(given[i : i + len(pieces)] == pieces for i in range(len(given)))
+    for other in traces[1:]:
+        assert [(r.drafted, r.extras) for r in other.rounds] == [(r.drafted, r.extras) for r in traces[0].rounds]
+        drafted = [[[(node.token, node.parent) for node in r.nodes] for r in t.rounds] for t in (other, traces[0])]
+        assert drafted[0] == drafted[1]
 
 
 def test_stand_averages_with_the_whole_distribution_where_asked_to():
