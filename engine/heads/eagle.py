@@ -47,6 +47,7 @@ class EagleSpec:
     taps: tuple[int, ...] = ()  # the target's layers whose inputs EAGLE-3 reads
     fc_bias: bool = False  # of EAGLE-3's fc
     norm_first: bool = False  # the residual is the normed feature (speculators: norm_before_residual)
+    norm_output: bool = False  # its rows are normed before they go on, not for the logits alone (EAGLE-3.1)
     norm_taps: bool = False  # the taps are normed before they are mixed (speculators: norm_before_fc)
 
 
@@ -141,14 +142,15 @@ class EagleHead:
     def unrolled_logits(self, hidden: Tensor) -> Tensor:
         """Those of EAGLE-3 as training makes them, for any leading dimensions and with gradients."""
         w = self.weights
-        normed = F.rms_norm(hidden, (self.width,), w["norm.weight"], self.spec.block.eps)
-        return F.linear(normed, w["lm_head.weight"])
+        if not self.spec.norm_output:
+            hidden = F.rms_norm(hidden, (self.width,), w["norm.weight"], self.spec.block.eps)
+        return F.linear(hidden, w["lm_head.weight"])
 
     def run(
         self, memory: Slots, ids_T: Tensor, hidden_TD: Tensor, where: slice, at: int, mask: Tensor | None = None
     ) -> Tensor:
-        """The head's next hidden rows [T, D], before any norm, after the target's tokens `ids_T`; keys and values go to
-        the memory from slot `at`. See `Memory.attend` for `where` and `mask`."""
+        """The head's next hidden rows [T, D], before any norm unless it has `norm_output`, after the target's tokens
+        `ids_T`; keys and values go to the memory from slot `at`. See `Memory.attend` for `where` and `mask`."""
         return self.lean.run(memory, ids_T, hidden_TD, where, at, mask)
 
     def read(self, memory: Memory, ids_T: Tensor, states_TF: Tensor, at: int) -> Tensor:
@@ -166,7 +168,7 @@ class Lean:
     def __init__(self, head: EagleHead) -> None:
         w, eps = head.weights, head.spec.block.eps
         self.block = LeanBlock(w, head.layer, head.spec.block)
-        self.regresses = head.kind == "eagle2"
+        self.regresses, self.norms_output = head.kind == "eagle2", head.spec.norm_output
         if self.regresses:
             token, hidden = transposed(w["fc.weight"]).chunk(2)
             self.hidden, self.qkv = Product(hidden), Product(self.block.qkv)
@@ -179,7 +181,8 @@ class Lean:
         self.hidden = self.norm_hidden.product(hidden)
         self.mixture, self.bias = Product(transposed(w["fc.weight"])), w.get("fc.bias")
         self.spoken = Spoken(head.embed, self.norm_token, self.norm_token.into(token), self.block.bias, head.spec.vocab)
-        self.lm_head = self.norm_last.product(transposed(w["lm_head.weight"]))
+        last = transposed(w["lm_head.weight"])
+        self.lm_head = Product(last) if self.norms_output else self.norm_last.product(last)
 
     def run(
         self,
@@ -203,7 +206,8 @@ class Lean:
             if self.normed is not None:
                 x = F.rms_norm(x, self.normed.shape, self.normed, self.norm_hidden.eps)
         attended = memory.attend(qkv, where, at, mask, last=last)
-        return self.block.close(x[-1:] if last else x, attended)
+        out = self.block.close(x[-1:] if last else x, attended)
+        return self.norm_last.whole(out) if self.norms_output else out
 
     @cached_property
     def single(self) -> SingleBlock | None:
@@ -212,7 +216,7 @@ class Lean:
             return None
         if self.regresses:
             return self.block.single(self.hidden, self.qkv)
-        return None if self.normed is not None else self.block.single(self.hidden, self.lm_head)
+        return None if self.normed is not None or self.norms_output else self.block.single(self.hidden, self.lm_head)
 
     def _one(self, block: SingleBlock, memory: Memory, ids_1: Tensor, hidden_1D: Tensor, pos: int, at: int) -> Tensor:
         """`run` for one row that sees all slots up to its own [1, D]."""
@@ -228,7 +232,7 @@ class Lean:
         """Raw logits [T, V'] of EAGLE-3's own output head."""
         if len(hidden_TD) == 1 and self.single:
             return tensor(normed(hidden_TD[0].numpy(), self.norm_last.single_eps).dot(self.lm_head.single))
-        return self.lm_head(self.norm_last(hidden_TD))
+        return self.lm_head(hidden_TD if self.norms_output else self.norm_last(hidden_TD))
 
 
 def names(weights: Mapping[str, Tensor]) -> Tensor | None:

@@ -167,6 +167,7 @@ def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec
         own_embedding=width != states,
         taps=taps_of(config, target) if kind == "eagle3" else (),
         norm_first=bool(config.get("norm_before_residual", False)),
+        norm_output=kind == "eagle3" and bool(config.get("norm_output", False)),
     )
 
 

@@ -64,4 +64,7 @@ def _last(head: EagleHead, inputs: list[tuple[int, Tensor]]) -> Tensor:
     residual, x = head.mix(head.embed(torch.tensor([t for t, _ in inputs])), torch.cat([h for _, h in inputs]))
     q, k, v = head.block.project(x, *rope(head.spec.block, len(inputs), x))
     attended = F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True, enable_gqa=True)[0]
-    return head.block.close(residual, attended)[-1:]
+    out = head.block.close(residual, attended)[-1:]
+    if not head.spec.norm_output:
+        return out
+    return F.rms_norm(out, (head.width,), head.weights["norm.weight"], head.spec.block.eps)

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,25 @@ def test_scores_are_those_of_the_head_run_without_any_memory(lab: Lab, method: s
             next(rounds)
             want = node_scores(lab, lab.asset(method), before, run.draft, method == "eagle3")
             torch.testing.assert_close(torch.tensor(run.draft.scores), torch.tensor(want), atol=2e-3, rtol=1e-3)
+
+
+def test_rows_that_a_head_norms_before_they_go_on_are_normed(lab: Lab) -> None:
+    """`norm_output` of EAGLE-3.1 (as speculators and vLLM write it) had been passed over: the head drafted from raw rows.
+    The next row and the logits read the normed one; without it the drafts are others."""
+    test_scores_are_those_of_the_head_run_without_any_memory(lab, "eagle3")
+    plain = lab.asset("eagle3")
+    folder = Path(lab.asset_paths["eagle3"])
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"norm_output": True}))
+    lab._assets = {}
+    head = lab.asset("eagle3")
+    assert head.spec.norm_output and not plain.spec.norm_output
+    states = torch.randn(len(PROMPT), 3 * lab.target.width, generator=torch.Generator().manual_seed(0))
+    one, other = (reference(which, PROMPT, states, [5]) for which in (plain, head))
+    torch.testing.assert_close(reference(plain, PROMPT, states, []), reference(head, PROMPT, states, []))
+    assert not torch.allclose(one, other, atol=1e-2), "from the second row on"
+    test_scores_are_those_of_the_head_run_without_any_memory(lab, "eagle3")
+    assert lab.run("eagle3", PROMPT, max_new_tokens=16).token_ids == lab.run("ar", PROMPT, max_new_tokens=16).token_ids
 
 
 @pytest.mark.parametrize("method", ["eagle2", "eagle3", "medusa", "hydra", "heterospec"])

@@ -22,7 +22,13 @@ from tests.engine.heads.test_eagle_load import change, configured
 from tests.engine.zoo import Zoo
 
 PROMPT = [5, 9, 21, 7]
-OUTSIDE = ("draft_vocab_size", "target_hidden_size", "norm_before_residual", "eagle_aux_hidden_state_layer_ids")
+OUTSIDE = (
+    "draft_vocab_size",
+    "target_hidden_size",
+    "norm_before_residual",
+    "norm_output",
+    "eagle_aux_hidden_state_layer_ids",
+)
 
 
 def speculators(folder: Path, out: Path, files: int = 2, **more: Any) -> Path:
