@@ -116,7 +116,7 @@ def load_assistant(folder: Path, target: Model) -> AssistantHead:
                 output_loading_info=True,
                 device_map={"": target.device},
             )
-        complete(info, folder.name)
+        complete(info, folder.name, hf)
         card = {"folder": folder.name, "layout": config.model_type}
         return AssistantHead(hf.eval().requires_grad_(False), target.decoder, card)
     except (RuntimeError, ValueError, OSError, AttributeError, SafetensorError) as error:

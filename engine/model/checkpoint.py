@@ -1,10 +1,14 @@
 """What a checkpoint's files tell: which weights they are, how large, and whether a network got all of them."""
 
 import hashlib
+import re
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 from transformers import AutoConfig
 
 from engine import progress
@@ -61,17 +65,36 @@ def weight_bytes(ref: str, dtype: str = "auto") -> int:
         raise AssetError(missing(ref, error)) from fault(error)
 
 
-def complete(info: Any, name: str) -> None:
-    """Refuse weights that transformers would have filled in at random.
+def complete(info: Any, name: str, hf: nn.Module) -> None:
+    """Refuse weights that transformers would have filled in at random, and layers that it would have left out.
 
     Raises:
-        AssetError: tensors are missing, or of another shape than the configuration says.
+        AssetError: tensors are missing, or of another shape than the configuration says, or the files hold more layers.
     """
     lost = sorted(str(key) for kind in ("missing_keys", "mismatched_keys") for key in info.get(kind) or ())
     if lost:
         raise AssetError(
             f"The weights of {name} are not complete: {len(lost)} tensors are missing or misshapen, such as {lost[0]}."
         )
+    if odd := _beyond(sorted(info.get("unexpected_keys") or ()), hf):
+        raise AssetError(
+            f"The files of {name} hold more layers than its config.json says, such as {odd[0]}: without them it is "
+            "another model."
+        )
+
+
+def _beyond(unexpected: Sequence[str], hf: nn.Module) -> list[str]:
+    """Of tensors that nothing took those of layers behind the last one; heads that stand there, as DeepSeek's and GLM's
+    for several tokens do, are for drafting (`engine.heads.mtp_load`)."""
+    layers = {at: len(part) for at, part in hf.named_modules() if isinstance(part, nn.ModuleList)}
+    found: list[str] = []
+    for key in unexpected:
+        for number in re.finditer(r"\.(\d+)\.", key):
+            place, last = key[: number.start()], number.end()
+            behind = int(number[1]) >= layers.get(place, sys.maxsize)
+            if behind and not any(other.startswith(f"{key[:last]}eh_proj.") for other in unexpected):
+                found.append(key)
+    return found
 
 
 def all_taken(info: Any, hf: Any, path: str, name: str, how: str, packing: Packing | None) -> None:

@@ -76,7 +76,7 @@ def load_model(
         if config is not None and (how := network.packed(config)):
             raise ModelMismatch(unpackable(name, how, reason)) from fault(reason)
         raise AssetError(missing(path, reason)) from fault(reason)
-    complete(info, name)
+    complete(info, name, hf)
     all_taken(info, hf, path, name, network.packed(config), packing)
     hf.eval().requires_grad_(False)
     found = revision or commit_of(path)

@@ -133,7 +133,7 @@ def _network(config: Any, name: str, dtype: "torch.dtype | str", shapes: Shapes 
         )
         if not info.get("missing_keys"):
             break
-    complete(info, name)
+    complete(info, name, hf)
     return hf
 
 

@@ -69,6 +69,8 @@ DAMAGE: list[tuple[str, Edit, str]] = [
     ("a pickle instead", pickled, "model.safetensors"),
     ("a tensor missing", weights(lambda t: t.pop("model.layers.1.mlp.up_proj.weight")), "layers.1.mlp.up_proj"),
     ("a tensor misshapen", weights(lambda t: t.update({"model.norm.weight": torch.ones(7)})), "not (a )?complete"),
+    ("more layers than are told", settings(num_hidden_layers=1), r"hold more layers .*, such as model\.layers\.1\."),
+    ("fewer layers than are told", settings(num_hidden_layers=3), r"not complete.*model\.layers\.2\."),
     ("no configuration", lambda f: (f / "config.json").unlink(), "not a complete model"),
     ("a broken configuration", lambda f: (f / "config.json").write_text("{"), "not a complete model"),
     ("an unknown architecture", settings(model_type="nonsense"), "nonsense"),
