@@ -114,6 +114,16 @@ def count(config: Mapping[str, Any], key: str, default: int | None = None, most:
     return int(value)
 
 
+def held(config: Mapping[str, Any], key: str, heads: int) -> None:
+    """Nothing when a file holds as many heads as its configuration says, or more, as published ones do.
+
+    Raises:
+        AssetError: fewer.
+    """
+    if (said := count(config, key, 1)) > heads:
+        raise AssetError(f"The file holds {heads} of the {said} heads that its config.json names ({key}).")
+
+
 def read_weights(folder: Path, names: tuple[str, ...] = ()) -> dict[str, Tensor]:
     """All tensors of the folder's weight file (WEIGHTS, then `names`), or of the several that its index names; a
     pickle only with weights_only.

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch, unknown
 from engine.heads.block import Block, Spec, shapes
-from engine.heads.files import block_of, check, count, fits, folder_of, place, read_config, read_weights
+from engine.heads.files import block_of, check, count, fits, folder_of, held, place, read_config, read_weights
 from engine.heads.lean import LeanBlock, Memory, Norm
 from engine.model import Model
 from engine.model.decoder import Decoder
@@ -136,6 +136,7 @@ def load_hydra(path: Path, target: Model) -> HydraHead:
             f"The heads read states {first.shape[0]} wide and write {last.shape[0]} tokens, but {target.name} has "
             f"{target.width} and {target.vocab}: they were made for another target."
         )
+    held(config, "hydra_num_heads", heads)
     if config.get("hidden_state_offset"):
         raise AssetError(
             f"The heads read states {config['hidden_state_offset']} layers before the last; only 0 is known."

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch
-from engine.heads.files import check, count, fits, folder_of, place, read_config, read_weights
+from engine.heads.files import check, count, fits, folder_of, held, place, read_config, read_weights
 from engine.model import Model
 
 FILES = ("medusa_lm_head.safetensors", "medusa_lm_head.pt")
@@ -102,8 +102,8 @@ class MedusaHead:
 
 
 def load_medusa(path: Path, target: Model) -> MedusaHead:
-    """Medusa heads by folder or hub id. How many there are is read off the tensors: published configs name another
-    number.
+    """Medusa heads by folder or hub id. How many there are is read off the tensors: published configs name
+    fewer.
 
     Raises:
         AssetError: files, names or shapes are wrong. ModelMismatch: made for another target.
@@ -130,6 +130,7 @@ def load_medusa(path: Path, target: Model) -> MedusaHead:
         raise _foreign(f"read states {first.shape[-1]} wide", f"{target.width} wide", target)
     if last is not None and not shared and last.shape[0] != target.vocab:
         raise _foreign(f"write {last.shape[0]} tokens", f"{target.vocab} tokens", target)
+    held(config, "medusa_num_heads", heads)
     names = wanted(heads, layers, target.width, 0 if shared else target.vocab, bottleneck)
     like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))
     weights = place(check(found, names), like)

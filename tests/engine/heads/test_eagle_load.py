@@ -200,6 +200,13 @@ def test_medusa_and_hydra_load_and_refuse(tmp_path: Path, target: Model, zoo: Zo
         load_asset("medusa", str(change(medusa, **{"0.0.odd": torch.zeros(1)})), target)
     with pytest.raises(AssetError, match="lacks"):
         load_asset("hydra", str(change(hydra, **{"hydra_mlp.1.1.linear.bias": None})), target)
+    for role, folder, cut, key in (
+        ("medusa", made.medusa(tmp_path / "cut m", target), ("1.", "2.", "3."), "medusa_num_heads"),
+        ("hydra", made.hydra(tmp_path / "cut h", target), ("hydra_mlp.3.", "hydra_lm_head.3."), "hydra_num_heads"),
+    ):
+        gone = dict.fromkeys(n for n in load_file(folder / "model.safetensors") if n.startswith(cut))
+        with pytest.raises(AssetError, match=rf"holds \d of the \d heads that its config.json names \({key}\)"):
+            load_asset(role, str(change(folder, **gone)), target)
     assert load_asset("medusa", str(made.medusa(tmp_path / "pt", target, file="medusa_lm_head.pt")), target).heads == 4
 
 
