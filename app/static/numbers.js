@@ -138,7 +138,7 @@ export function summary(rounds) {
   const reward = sum(rounds, rewardMs);
   const step = ratio(
     sum(drafting, (round) => round.draft_ms),
-    sum(drafting, (round) => round.extras.passes ?? round.extras.draft_tokens ?? round.levels),
+    sum(drafting, stepsOf),
   );
   const calls = rounds.filter((round) => round.fed > 0).length;
   const call = ratio(verify, calls);
@@ -167,6 +167,11 @@ export function summary(rounds) {
     histogram: Array.from(histogram, (count) => count ?? 0),
   };
 }
+
+/** Draft steps of a round: passes of a drafter that writes several levels in one, tokens of a model with a tokenizer of
+ * its own, else the levels that were written, verified or not (`_steps` of engine/trace/sums.py).
+ * @param {Round} round @returns {number} */
+const stepsOf = ({ extras, levels }) => extras.passes ?? extras.draft_tokens ?? extras.made ?? extras.levels ?? levels;
 
 /** Of a round's other time, what its reward model took. @param {Round} round */
 const rewardMs = (round) => ("reward" in round.extras ? (round.extras.early_ms ?? 0) : 0);

@@ -191,6 +191,9 @@ test("a free draft of which all is accepted gains one call a level", () => {
   );
   const block = round({ drafted: 2, accepted: 2, verify_ms: 10, draft_ms: 20, extras: { passes: 1 } });
   assert.equal(summary([block]).costRatio, 2);
+  const unkept = round({ drafted: 2, accepted: 2, verify_ms: 10, draft_ms: 20, extras: { made: 4 } });
+  const unverified = round({ drafted: 2, accepted: 2, verify_ms: 10, draft_ms: 20, extras: { levels: 4 } });
+  for (const one of [unkept, unverified]) assert.equal(summary([one]).costRatio, 0.5, "all that was written counts");
   assert.deepEqual(
     lengthCurve([block]).map(({ speed }) => speed),
     [1, 2 / 3, 1],

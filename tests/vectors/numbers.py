@@ -9,7 +9,14 @@ from engine.trace.metrics import metrics
 from engine.trace.outcome import tcr
 from engine.trace.store import Trace
 
-RUNS = ("easd_helps-0-ar", "easd_helps-1-sd", "easd_helps-2-easd", "tree_code-2-eagle3", "copying-1-pld")
+RUNS = (
+    "easd_helps-0-ar",
+    "easd_helps-1-sd",
+    "easd_helps-2-easd",
+    "tree_code-2-eagle3",
+    "first_look-3-cm_asd",  # draft tokens that were made and not kept
+    "copying-1-pld",
+)
 NAMES = ("tokens", "rounds", "drafted", "accepted", "tau", "draft_s", "verify_s", "other_s", "cost_ratio")
 
 
