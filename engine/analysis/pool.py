@@ -142,7 +142,7 @@ def _figures(runs: list[Trace]) -> dict[str, Any]:
     the shares of `quantiles` with their intervals."""
     length, entropy = paper.length_by_tcr(runs), paper.entropy_by_tcr(runs)
     bins = paper.bins(runs)
-    sizes = [r.fed for t in runs for r in t.rounds if r.drafted]
+    sizes = [r.drafted + 1 for t in runs for r in t.rounds if r.drafted]
     return {
         "size": max(sizes),
         "steady": sizes.count(max(sizes)) / len(sizes),

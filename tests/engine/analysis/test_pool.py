@@ -184,6 +184,13 @@ def test_a_tree_s_size_is_the_largest_and_how_many_rounds_have_it() -> None:
     assert drawn["within"][0]["n"] == 2 and drawn["within"][0]["low"] is not None
 
 
+def test_a_tree_s_size_leaves_out_what_the_target_reads_beside_it() -> None:
+    """A window of lookahead decoding is fed in the same pass; ranks are those of draft tokens."""
+    trace = run("lookahead", [(1, 1, None)], fed=20)
+    trace.rounds[0].fed, trace.rounds[0].extras = 78, {"beside": 58}
+    assert pool([trace])["sections"][0]["figures"]["LOOKAHEAD"]["size"] == 20
+
+
 def test_the_row_that_mechanisms_are_added_to_is_of_the_same_drafter_rule_and_tree() -> None:
     """Each of these but the last differs in one thing; the one that is alike comes last, with its own title."""
     binned = run("binned", [(8, 8, 1.0)], knobs=BINNED, shape="entropy_binned")
