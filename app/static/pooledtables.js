@@ -60,8 +60,8 @@ function methods(section) {
     ],
     caption:
       "Calls: target calls, prefill outside. Tokens checked: fed to the target, roots included. In brackets 95 % " +
-      "over prompts: t for means, 2,000 seeded resamples for quotients of sums. Within N/4: rounds whose last " +
-      "accepted token ranks in the first quarter.",
+      "over prompts: t for means; for quotients of sums 2,000 seeded resamples, of an index the linearised quotient. " +
+      "Within N/4: rounds whose last accepted token ranks in the first quarter.",
     rows: section.methods.map((row) => [
       row.label,
       whole(row.calls),

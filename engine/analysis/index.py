@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyarrow import compute, parquet
 
 from engine.analysis.grouping import one_target, task_of
-from engine.analysis.intervals import as_json, quotient_interval
+from engine.analysis.intervals import as_json, mean_interval, quotient_interval
 from engine.errors import TraceError, shown
 from engine.files.documents import fits
 from engine.files.written import beside, naming, ready_folder, writable
@@ -248,8 +248,9 @@ def _checked(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 def pool(frame: pd.DataFrame) -> dict[str, Any]:
     """The runs of an index as `engine.analysis.pool.pool` gives those of traces, without what needs their rounds.
 
-    `runs` names, for each method, those with the fewest and the most tokens a target call. Intervals are 95 %, of
-    quotients of sums over prompts (linearised; there are many), the runs of a prompt or a conversation taken together.
+    `runs` names, for each method, those with the fewest and the most tokens a target call. Intervals are 95 %, of means
+    over prompts (t) and of quotients of sums over prompts (linearised; there are many), the runs of a prompt or a
+    conversation taken together.
 
     Raises:
         TraceError: no run. ConfigError: runs of different targets.
@@ -313,8 +314,8 @@ def _method(label: str, own: pd.DataFrame, plain: pd.DataFrame) -> dict[str, Any
         "generated": int(own["tokens"].sum()),
         "calls": int(own["rounds"].sum()),
         "tokens": int(own["fed"].sum()),
-        "calls_each": _quotient(own, own["rounds"], pd.Series(1.0, own.index)),
-        "tokens_each": _quotient(own, own["fed"], pd.Series(1.0, own.index)),
+        "calls_each": _each(own, own["rounds"]),
+        "tokens_each": _each(own, own["fed"]),
         "tau": _quotient(own, own["tokens"], own["rounds"]),
         "speedup": _speedup(own.assign(ms=ms), plain),
         "tokens_per_s": float(1e3 * own["tokens"].sum() / ms.sum()) if ms.sum() else None,
@@ -334,6 +335,11 @@ def _speedup(own: pd.DataFrame, plain: pd.DataFrame) -> dict[str, Any] | None:
     if len(both) < len(own):
         return None
     return _quotient(both, both["tokens"], both["ms"], both["tokens_plain"], both["ms_plain"])
+
+
+def _each(own: pd.DataFrame, column: "pd.Series[Any]") -> dict[str, Any] | None:
+    """Mean of a column over prompts, of each over its runs."""
+    return as_json(mean_interval(column.groupby([own[name] for name in CLUSTER], sort=False).mean().to_list()))
 
 
 def _quotient(own: pd.DataFrame, *columns: "pd.Series[Any]") -> dict[str, Any] | None:
