@@ -79,7 +79,7 @@ export class LaneHead {
       ownNameOf(store, run),
     );
     /** @type {HTMLElement} */
-    this.badge = h(`button.badge.${card.guarantee}`, {
+    this.badge = h("button.badge", {
       type: "button",
       "aria-haspopup": "dialog",
       onclick: () => toggleProof(this.badge, store, run),
@@ -128,7 +128,8 @@ export class LaneHead {
   }
 
   promise() {
-    const { name, title } = guaranteeOf(this.run);
+    const { name, title, sign } = guaranteeOf(this.run); // of this run: its card may promise more
+    this.badge.className = `badge ${sign}`;
     this.badge.textContent = name;
     this.badge.title = title;
   }

@@ -513,6 +513,18 @@ def test_the_badge_tells_the_class_the_reason_and_what_this_run_shows(visit):
     page.wait_for_function("draftscope.store.options.room === 'learn' && draftscope.store.options.name === 'kernels'")
 
 
+def test_a_badge_is_drawn_as_it_says_where_a_knob_voids_what_its_card_promises(visit_cases: Any) -> None:
+    page = visit_cases("?trace=sampled")
+    signs = (
+        "(at) => [...document.querySelectorAll(at)].map((one) => [one.textContent, one.classList.contains('lossy')])"
+    )
+    kinds = [["reference", False], ["lossless", False], ["lossy", True]]
+    assert page.evaluate(signs, ".lane .badge") == kinds
+    page.keyboard.press("2")
+    expect(page.locator(".head[data-band] .kind")).to_have_count(3)
+    assert page.evaluate(signs, ".head[data-band] .kind") == kinds
+
+
 def test_a_moved_temperature_counts_what_the_lists_decide_and_is_in_the_link(visit_cases: Any) -> None:
     page = visit_cases("?trace=sampled")
     lane = page.evaluate("draftscope.store.lanes[1]")

@@ -20,6 +20,7 @@ test("the card decides between three classes", () => {
   assert.match(voided.words, /correction = target/);
   const drawn = of({ knobs: [knob] }, { knobs: { correction: "target" }, sampling: { temperature: 0.8 } });
   assert.deepEqual([drawn.id, drawn.name, drawn.words], ["changes", "lossy", voided.words]);
+  assert.deepEqual([voided.sign, drawn.sign], ["lossless", "lossy"]); // the sign goes with the word, not with the card
   assert.equal(of({ knobs: [knob] }, { sampling: { temperature: 0.8 } }).id, "exact");
   assert.equal(classOf(card("x", { knobs: [{ ...knob, default: "target" }] })), "greedy");
 });

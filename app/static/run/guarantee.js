@@ -5,19 +5,21 @@
  * @typedef {import("../types/store.js").Run} Run
  * @typedef {import("../types/card.js").Card} Card
  * @typedef {"reference" | "exact" | "greedy" | "changes" | "untold"} Class
- * @typedef {{id: Class, name: string, title: string, words: string, rounding: string}} Guarantee
+ * @typedef {"reference" | "lossless" | "lossy" | "untold"} Sign as a badge is drawn
+ * @typedef {{id: Class, sign: Sign, name: string, title: string, words: string, rounding: string}} Guarantee
  */
 
 /** Arithmetic in which a pass over several tokens and passes over one round differently, so that a near-tie may tip. */
 const ROUNDED = ["bfloat16", "float16"];
 
-/** Name on a badge, and the class in words. @type {Readonly<Record<Class, readonly [name: string, title: string]>>} */
+/** Name on a badge, the class in words, and how the badge is drawn.
+ * @type {Readonly<Record<Class, readonly [name: string, title: string, sign: Sign]>>} */
 const CLASSES = {
-  reference: ["reference", "The reference"],
-  exact: ["lossless", "Exact: the target's own distribution"],
-  greedy: ["lossless greedy", "Exact at temperature 0 only"],
-  changes: ["lossy", "Changes the output"],
-  untold: ["not told", "Measured elsewhere: its rule is not told"],
+  reference: ["reference", "The reference", "reference"],
+  exact: ["lossless", "Exact: the target's own distribution", "lossless"],
+  greedy: ["lossless greedy", "Exact at temperature 0 only", "lossless"],
+  changes: ["lossy", "Changes the output", "lossy"],
+  untold: ["not told", "Measured elsewhere: its rule is not told", "untold"],
 };
 
 /**
@@ -45,11 +47,12 @@ export function guaranteeOf({ card, head }) {
   const set = /** @type {Readonly<Record<string, unknown>>} */ (head?.knobs ?? {});
   const told = classOf(card, set);
   const id = told === "greedy" && Number(head?.sampling?.temperature) > 0 ? "changes" : told; // of this very run
-  const [name, title] = CLASSES[id];
+  const [name, title, sign] = CLASSES[id];
   const dtype = (head?.dtype ?? "").replace("torch.", "");
   const rounded = (id === "exact" || id === "greedy") && ROUNDED.includes(dtype);
   return {
     id,
+    sign,
     name: rounded && id === "exact" ? `${name} up to rounding` : name,
     title,
     words: id === "untold" ? untold(head) : because(card, told, set),

@@ -23,14 +23,15 @@ const LONG = 20; // letters of a name that stands in two lines of a folded band,
 const BESIDE = 15; // and beside more than a guarantee of one word
 
 /** @typedef {{calls: number, called: string, tau: number|null, accepted: number|null, of: string,
- *   perSecond: number|null, ratio: number|null, guarantee: string, parts: number|null, agrees: number|null,
- *   answer: import("../run/answer.js").Told|null, failed: string, silent: string,
+ *   perSecond: number|null, ratio: number|null, guarantee: string, sign: string, parts: number|null,
+ *   agrees: number|null, answer: import("../run/answer.js").Told|null, failed: string, silent: string,
  *   again: import("../types/analysis.js").Repeated|null}} Figures */
 
 /** @param {Store} store @param {Run} run @param {Run | null} reference @param {number|null} parts @returns {Figures} */
 export function figuresOf(store, run, reference, parts) {
   const shown = shownFigures(store, run, reference);
   const { stats, tau, accepted, perSecond, ratio, again } = shown;
+  const { name: guarantee, sign } = guaranteeOf(run);
   return {
     calls: stats.calls,
     called: callWords(stats),
@@ -39,7 +40,8 @@ export function figuresOf(store, run, reference, parts) {
     of: ofDrafted(shown),
     perSecond,
     ratio,
-    guarantee: guaranteeOf(run).name,
+    guarantee,
+    sign,
     parts,
     agrees: agreement(store, run, reference),
     answer: answerOf(run.end),
@@ -54,7 +56,7 @@ export function buildHead(run, { fold, card, proof }) {
   const title = h("button.plain.title", { type: "button", onclick: card });
   const arrow = h("button.plain.arrow", { type: "button", onclick: fold });
   const lines = h("div.figs");
-  const kind = h(`button.plain.kind.${run.card.guarantee}`, { type: "button", "aria-haspopup": "dialog" });
+  const kind = h("button.plain.kind", { type: "button", "aria-haspopup": "dialog" });
   kind.addEventListener("click", () => proof(kind));
   const labels = h("div.labels");
   const element = h("div.head", { "data-band": run.key, role: "group" }, arrow, title, lines, labels);
@@ -101,6 +103,7 @@ export function updateHead(
   const cut = failed === CUT.stopped && !folded ? `${guarantee}, ${failed}` : failed;
   const said = cut || (folded && silent ? "drafted nothing" : guarantee);
   item.title.classList.toggle("long", name.length > (said.includes(" ") ? BESIDE : LONG));
+  item.kind.className = `plain kind ${figures.sign}`;
   item.kind.textContent = said;
   item.kind.classList.toggle("loud", failed === CUT.error || Boolean(folded && silent && !failed));
   item.lines.replaceChildren(
