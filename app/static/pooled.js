@@ -16,7 +16,7 @@ import { csv } from "./save.js";
  * @typedef {import("./types/measured.js").Served} Served
  * @typedef {{found: Pooled, pool: string, wide: number, nodes: HTMLElement[]}} Drawn what is on show, and of what
  * @typedef {{found: Pooled | null, own: boolean, task: string, label: string, files: Map<string, File>,
- *   drawn: Drawn | null}} State
+ *   drawn: Drawn | null, busy: string, wrong: string}} State
  */
 
 const ENDINGS = /\.jsonl(\.gz)?$/;
@@ -24,8 +24,9 @@ const INDEX = "index.parquet";
 const FILES = /(\.(jsonl|json|txt|log|prom|sse)(\.gz)?|\.parquet)$/;
 const REPORTS = "Reports: answers, /metrics or logs of vLLM, SGLang and llama.cpp, exports of AIPerf";
 /** Kept while the page is open. @type {State} */
-const kept = { found: null, own: false, task: "", label: "", files: new Map(), drawn: null };
+const kept = { found: null, own: false, task: "", label: "", files: new Map(), drawn: null, busy: "", wrong: "" };
 let asked = 0; // what was asked for last is shown, whatever comes first
+let show = () => {}; // in the room as it is open now: who left it and came back is shown what was asked for before
 
 /** @param {HTMLElement} body @param {import("./types/store.js").Store} store
  * @param {import("./types/lab.js").Lab} lab */
@@ -60,6 +61,9 @@ export function drawPooled(body, store, lab) {
   };
   const back = h("button", { hidden: true, onclick: () => recorded() }, "Back to the recorded runs");
   const draw = () => {
+    busy.textContent = state.busy;
+    wrong.textContent = state.wrong;
+    wrong.hidden = !state.wrong;
     back.hidden = !state.own;
     const [task, ...label] = store.options.pool.split("~");
     Object.assign(state, { task, label: label.join("~") });
@@ -77,26 +81,28 @@ export function drawPooled(body, store, lab) {
     store.setOption("pool", `${task}~${label}`);
   };
   const off = store.on("options", (name) => name === "pool" && draw());
-  body.addEventListener("close", off, { once: true });
+  const leave = () => {
+    off();
+    state.wrong = ""; // it was read
+  };
+  body.addEventListener("close", leave, { once: true });
 
   /** Take what the server answers; what was on show stays when it refuses.
    * @param {boolean} own @param {() => Promise<Pooled>} ask @param {string} [what] */
   async function take(own, ask, what = "") {
     asked += 1;
     const mine = asked;
-    wrong.hidden = true;
-    busy.textContent = `Reading ${what}…`;
+    Object.assign(state, { busy: `Reading ${what}…`, wrong: "" });
+    draw();
     try {
       const found = await ask();
       if (mine !== asked) return;
-      Object.assign(state, { found, own });
-      draw();
+      Object.assign(state, { found, own, busy: "" });
     } catch (error) {
       if (mine !== asked) return;
-      wrong.textContent = said(error);
-      wrong.hidden = false;
+      Object.assign(state, { busy: "", wrong: said(error) });
     }
-    busy.textContent = "";
+    show();
   }
   const recorded = () => take(false, () => lab.api.get("pooled"));
 
@@ -137,7 +143,8 @@ export function drawPooled(body, store, lab) {
     wrong,
     room,
   );
-  if (state.found) draw();
+  show = draw;
+  if (state.found || state.busy) draw();
   else recorded();
 }
 

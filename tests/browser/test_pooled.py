@@ -138,6 +138,30 @@ def test_own_traces_stay_when_the_recorded_runs_come_after_them(visit: Any, tmp_
     expect(page.get_by_role("button", name="Back to the recorded runs")).to_be_visible()
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_own_traces_that_are_read_while_the_room_is_left_are_there_when_it_is_opened_again(
+    opened: Any, tmp_path: Any, first: bool
+) -> None:
+    page, held = opened(), list[Any]()
+    page.route("**/lab/pooled", lambda route: held.append(route) if first or _posts(route) else route.fallback())
+    if first:  # nothing is on show yet
+        page.reload()
+        page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+    path = str(next(iter(made(1))).save(tmp_path / "one.jsonl"))
+    page.locator('input[aria-label="Open traces or reports …"]').set_input_files([path])
+    page.get_by_role("link", name="Compare").click()
+    page.get_by_role("link", name="Many runs").click()
+    expect(page.locator("[data-room=runs] [role=status]").first).to_contain_text("Reading 1 file")
+    [asked] = [route for route in held if _posts(route)]
+    asked.continue_()
+    expect(page.locator(".pooled .source")).to_contain_text("Your own traces: 1 run,")
+    expect(page.get_by_role("button", name="Back to the recorded runs")).to_be_visible()
+
+
+def _posts(route: Any) -> bool:
+    return bool(route.request.method == "POST")
+
+
 def _text(folder: Any) -> Any:
     path = folder / "notes.md"
     path.write_text("words")
