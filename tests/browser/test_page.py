@@ -419,6 +419,24 @@ def test_a_narrow_screen_scrolls_lanes_sideways(visit):
     page.wait_for_function("document.querySelector('[data-view=lanes]').scrollLeft > 500")
 
 
+@pytest.mark.parametrize(
+    ("query", "narrow"), [("", False), ("", True), ("?beside=target_call~0", True), ("?room=judge", True)]
+)
+def test_a_notice_covers_no_control_of_the_page(visit, query, narrow):
+    page = visit(query, viewport={"width": 390 if narrow else 1400, "height": 844})
+    page.evaluate("draftscope.ui.notify('The server did not answer: it may have stopped. Start it again.')")
+    if "beside" in query:
+        page.get_by_role("button", name="Next").wait_for()
+    notice = page.locator(".notice")
+    under = """(notice) => [...document.querySelectorAll(":is(.top, .runbar, .dock, .beside) :is(a, button)")]
+      .map((one) => [one, one.getBoundingClientRect()])
+      .filter(([, box]) => box.width && box.bottom > notice.getBoundingClientRect().top + 0.5)
+      .filter(([, box]) => box.top < notice.getBoundingClientRect().bottom - 0.5).map(([one]) => one.textContent)"""
+    assert notice.evaluate(under) == []
+    assert notice.get_by_role("button").locator("svg").bounding_box()["width"] >= 12
+    assert notice.evaluate("(one) => one.getBoundingClientRect().bottom <= innerHeight")
+
+
 def test_drawers_and_words(visit):
     page = visit()
     page.locator('[data-lane="lenient"]').get_by_role("button", name="Lenient judge", exact=True).click()
