@@ -66,6 +66,7 @@ test("the folded line: first words whole, sampling in words", () => {
   assert.equal(firstWords("One two three", 9), "One two …");
   assert.equal(firstWords("Onetwothree", 4), "Onet …");
   assert.equal(firstSentence("A e.g.x b. More"), "A e.g.x b.");
+  assert.equal(firstSentence("It tests all: a draft token may stay. More"), "It tests all."); // nothing seems to follow
   const config = { models: "tiny", temperature: 0, top_p: 0.9, top_k: 0, seed: 3, max_new_tokens: 9, lanes: [1] };
   assert.deepEqual(settingsInWords(config), ["tiny", "greedy", "seed 3", "up to 9 tokens", "1 method"]);
   const sampled = settingsInWords({ ...config, temperature: 0.7, chat: true });

@@ -97,7 +97,7 @@ export const byFamily = (models, families) =>
   ).filter(([, names]) => names.length > 0);
 
 /** @param {string} text */
-export const firstSentence = (text) => text.match(/^.*?[.:](?=\s|$)/s)?.[0] ?? text;
+export const firstSentence = (text) => text.match(/^.*?[.:](?=\s|$)/s)?.[0].replace(/:$/, ".") ?? text;
 
 /** The first words of a text in at most so many characters. @param {string} text @param {number} most */
 export function firstWords(text, most = 60) {
