@@ -3,6 +3,7 @@
 
 import { h } from "./dom.js";
 import { rich } from "./draw.js";
+import { valueWord } from "./lanetext.js";
 
 const DIGITS = 4; // of a number in words
 
@@ -59,14 +60,15 @@ function knobRow(knob, form) {
   const chosen = knob.auto ? autoSwitch(knob, input, value) : null;
   const reset = h(
     "button.plain.reset",
-    { title: `Back to ${brief(knob.default)}`, "aria-label": `Reset ${knob.name}` },
+    { title: `Back to ${usualOf(knob)}`, "aria-label": `Reset ${knob.name}` },
     "reset",
   );
-  const origin = `${rangeText(knob)}${knob.origin_text}: ${brief(knob.default)}`;
+  const origin = `${rangeText(knob)}${knob.origin_text}: ${usualOf(knob)}`;
+  const unit = knob.unit === knob.name ? "" : knob.unit;
   const row = h(
     `label.knob.${knob.kind}`,
     { title: `${knob.help}\n${origin}`.replaceAll("`", "") },
-    h("span.name", {}, knob.name.replaceAll("_", " "), knob.unit ? h("i", {}, knob.unit) : null),
+    h("span.name", {}, knob.name.replaceAll("_", " "), unit ? h("i", {}, unit) : null),
     chosen ? h("span.auto", {}, input, chosen) : input,
     reset,
     h("span.help", {}, ...rich(sentenced(knob.help)), " ", h("em", {}, ...rich(`${origin}.`))),
@@ -122,6 +124,10 @@ function read(knob, input, given) {
   if (knob.kind === "switch") return input instanceof HTMLInputElement && input.checked;
   return knob.kind === "number" ? exact(input.value, [given, knob.default]) : input.value;
 }
+
+/** The usual value of a knob in words: of a switch on or off, as lanes have it.
+ * @param {Pick<PageKnob, "kind" | "default">} knob */
+export const usualOf = ({ kind, default: value }) => (kind === "switch" ? valueWord(value) : brief(value));
 
 /** A value as it is shown: of a number that is no whole one, few digits. @param {KnobValue} value */
 export const brief = (value) =>

@@ -20,7 +20,8 @@ export function knobParts(run) {
   const parts = [...byHand, ...usual.slice(0, Math.max(0, FEW - byHand.length))].map(([name, value]) => {
     const knob = knobs.get(name);
     const other = knob?.calibrated && knob.default !== value ? ` (by hand; calibrated: ${knob.default})` : "";
-    return { text: `${name} ${valueText(value, knob?.unit)}${other}`, help: knob?.help ?? "" };
+    const unit = knob?.unit === name ? "" : knob?.unit; // as in "iterations 10"
+    return { text: `${name} ${valueText(value, unit)}${other}`, help: knob?.help ?? "" };
   });
   const none = run.card.guarantee === "reference" ? [{ text: "one token a call", help: "" }] : [];
   return which.length + parts.length ? which.concat(parts) : none;

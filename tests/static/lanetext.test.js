@@ -34,6 +34,12 @@ test("a lane names every knob that was set by hand first, a few of the others, a
   assert.equal(knobParts({ ...run, head: head("easd", { knobs: all }) }).length, 9);
 });
 
+test("a knob that is named as its unit says it once", () => {
+  const knobs = [{ advanced: false, calibrated: "", name: "iterations", unit: "iterations", default: null }];
+  const run = { card: card("cmlm", { knobs }), head: head("cmlm", { knobs: { iterations: 10 } }) };
+  assert.equal(knobText(run), "iterations 10");
+});
+
 test("a lane tells its knobs with their units, and switches as on or off", () => {
   const knob = (name, unit) => ({ advanced: false, calibrated: "", name, unit, default: null });
   const knobs = [knob("k_min", "tokens"), knob("tau_base", "nats"), knob("adapt_k", ""), knob("tau_overlap", "share")];
