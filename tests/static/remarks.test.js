@@ -16,8 +16,12 @@ test("a lane says what is otherwise with its models, and most lanes say nothing"
   });
   assert.deepEqual(told, [
     "Drafts a chain here.",
-    "target: Text only: the parts that see or hear are not used.",
     "Another tokenizer drafts: the 120 of its pieces that the target has too can be drafted.",
+    "target: Text only: the parts that see or hear are not used.",
+  ]);
+  const both = { notes: ["Encoder-decoder: the prompt is the source, and is read once."] };
+  assert.deepEqual(remarksOf({ ...head("x"), models: { target: both, draft: both } }), [
+    "target and draft: Encoder-decoder: the prompt is the source, and is read once.",
   ]);
   const specials = { draft: { id: "b", ids: "specials", common: 7 } };
   assert.match(remarksOf({ ...head("x"), models: specials })[0], /special tokens: the 7 ids/);

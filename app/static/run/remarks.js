@@ -7,6 +7,8 @@
 export function remarksOf(head) {
   if (!head) return [];
   const remarks = head.extras?.adapted ? [head.extras.adapted] : [];
+  /** @type {Map<string, string[]>} */
+  const roles = new Map(); // by what is said of models in these roles
   for (const [role, model] of Object.entries(head.models)) {
     if (model.ids === "pieces")
       remarks.push(
@@ -15,7 +17,7 @@ export function remarksOf(head) {
     if (model.ids === "specials")
       remarks.push(`Draft and target differ in special tokens: the ${model.common} ids that agree can be drafted.`);
     const notes = Array.isArray(model.notes) ? model.notes : [];
-    remarks.push(...notes.map((note) => `${role}: ${note}`));
+    for (const note of notes) roles.set(note, [...(roles.get(note) ?? []), role]);
   }
-  return remarks;
+  return [...remarks, ...[...roles].map(([note, whose]) => `${whose.join(" and ")}: ${note}`)];
 }
