@@ -525,6 +525,19 @@ def test_a_badge_is_drawn_as_it_says_where_a_knob_voids_what_its_card_promises(v
     assert page.evaluate(signs, ".head[data-band] .kind") == kinds
 
 
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_figures_of_shares_beside_each_other_stand_at_one_height(visit_cases: Any, width: int) -> None:
+    page = visit_cases("?trace=all_methods&v=shares", viewport={"width": width, "height": 900})
+    expect(page.locator(".share")).to_have_count(34)
+    places = (
+        "(all) => all.map((one) => [one.parentElement, one].map((at) => Math.round(at.getBoundingClientRect().top)))"
+    )
+    rows: dict[int, set[int]] = {}
+    for row, top in page.locator(".share > figcaption + :not(.v-empty)").evaluate_all(places):
+        rows.setdefault(row, set()).add(top)
+    assert len(rows) > 8 and all(len(tops) == 1 for tops in rows.values())
+
+
 def test_a_moved_temperature_counts_what_the_lists_decide_and_is_in_the_link(visit_cases: Any) -> None:
     page = visit_cases("?trace=sampled")
     lane = page.evaluate("draftscope.store.lanes[1]")
