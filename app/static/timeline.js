@@ -193,7 +193,8 @@ export function mount(element, store, lab) {
       c.fillStyle = colours.line;
       c.fillRect(x0, HEAD + over * (row + gap) - gap, width - x0, row + 2 * gap);
     }
-    rows.forEach((run, i) => drawRow(c, run, names[i], HEAD + i * (row + gap), row, x, x0, colours));
+    const cut = left ? fitted(names, (text) => c.measureText(text).width, x0 - 12) : names;
+    rows.forEach((run, i) => drawRow(c, run, cut[i], HEAD + i * (row + gap), row, x, x0, colours));
     axis(c, span, x, height, colours);
     if (store.time.at !== Infinity || store.status.phase !== "running") playhead(c, x(now()), height - AXIS, colours);
     words();
@@ -230,7 +231,7 @@ export function mount(element, store, lab) {
     const reference = run.card.guarantee === "reference";
     if (x0) {
       c.fillStyle = colours.text;
-      c.fillText(fit(c, name, x0 - 12), 0, top + tall / 2 + 0.5);
+      c.fillText(name, 0, top + tall / 2 + 0.5);
     }
     const gap = x(1) - x(0) > 4 && !clock ? 1 : 0;
     for (let i = 0; i < run.rounds.length; i++) {
@@ -353,10 +354,21 @@ export function mount(element, store, lab) {
   lab.ui.on("play", toggle);
 }
 
-/** A text cut to the room it has. @param {Pen} c @param {string} text @param {number} room */
-function fit(c, text, room) {
-  if (c.measureText(text).width <= room) return text;
-  let cut = text;
-  while (cut.length > 1 && c.measureText(`${cut}…`).width > room) cut = cut.slice(0, -1);
-  return `${cut}…`;
+/** Names cut to the room they have; those that would be cut to the same words keep the word in which they differ.
+ * @param {readonly string[]} names @param {(text: string) => number} widthOf @param {number} room */
+export function fitted(names, widthOf, room) {
+  /** @param {string} head @param {string} [tail] */
+  const fit = (head, tail = "") => {
+    if (widthOf(head + tail) <= room) return head + tail;
+    let cut = head;
+    while (cut.length > 1 && widthOf(`${cut}…${tail}`) > room) cut = cut.slice(0, -1);
+    return `${cut}…${tail}`;
+  };
+  const ends = names.map((name) => fit(name));
+  return names.map((name, i) => {
+    const like = names.filter((other, j) => other !== name && ends[j] === ends[i]);
+    if (!like.length) return ends[i];
+    const same = Math.min(...like.map((other) => [...name].findIndex((letter, at) => letter !== other[at])));
+    return same < 0 ? ends[i] : fit(name.slice(0, same), name.slice(name.lastIndexOf(" ", same) + 1));
+  });
 }
