@@ -33,7 +33,7 @@ let chosen = "token";
 
 /** @param {HTMLElement} body @param {Store} store @param {Lab} lab */
 export function drawCaseReview(body, store, lab) {
-  const spots = { here: h("div"), list: h("div"), others: h("div") };
+  const spots = { here: h("div.reviewed"), list: h("div"), others: h("div") };
   body.append(spots.here, spots.list, spots.others);
   const reviews = load();
   /** @type {Room} */
@@ -99,7 +99,7 @@ function asked(key, of, run, { store, save, draw }) {
   const { round, position } = of;
   const where = { token: `position ${position}, ${of.state}`, round: `round ${round}, ${of.state}`, run: of.state };
   return [
-    h("p", {}, h("b.piece", {}, visible(of.piece.slice(0, 80))), ` ${laneName(store, run)}, ${where[of.place]}`),
+    h("p", {}, shown(of.draft || of.piece), ` ${laneName(store, run)}, ${where[of.place]}`, ...instead(of)),
     of.why ? h("p.quiet", {}, ...rich(of.why)) : "",
     reviewPanel(
       {
@@ -120,6 +120,13 @@ function asked(key, of, run, { store, save, draw }) {
     ),
   ];
 }
+
+/** @param {string} piece */
+const shown = (piece) => h("b.piece", {}, visible(piece.slice(0, 80)));
+
+/** Of a draft token that is not in the text: what is there. @param {ReviewedPlace} of */
+const instead = ({ draft, piece }) =>
+  draft && piece && draft !== piece ? [h("span.quiet", {}, "; the text has "), shown(piece)] : [];
 
 const NO_LINK =
   "Kept in this browser. No link leads here, since these runs came from a file or were continued on this page: " +

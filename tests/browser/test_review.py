@@ -101,6 +101,18 @@ def test_the_stage_is_open_beside_a_review(visit: Any) -> None:
         assert button.evaluate(wide), name
 
 
+def test_a_draft_token_that_is_reviewed_is_named_itself_and_not_by_what_the_text_has(visit_cases: Any) -> None:
+    page = visit_cases("?trace=first_look")
+    page.keyboard.press("r")
+    page.wait_for_function("draftscope.store.cursor?.pos === 0 && draftscope.store.cursor.node === 0")
+    page.keyboard.press("n")
+    drawer = page.locator("dialog.drawer")
+    said = "·Initially Speculative decoding, position 0, rejected; the text has ·First"
+    expect(drawer.locator(".reviewed > p").first).to_have_text(said)
+    gaps = """(all) => all.slice(1).map((one, i) => one.getBoundingClientRect().top - all[i].getBoundingClientRect().bottom)"""
+    assert min(drawer.locator(".reviewed > *").evaluate_all(gaps)) >= 7
+
+
 def test_reviews_of_runs_from_others_are_text_and_lead_nowhere_else(visit: Any, tmp_path: Path) -> None:
     page = visit()
     page.locator(".lane .k").first.click()
