@@ -132,12 +132,19 @@ export function mount(element, store, lab) {
     preset.value = config.preset;
     const chosen = catalogue.presets.find((item) => item.name === config.preset);
     point.textContent = chosen ? pointOf(chosen, config) : "Every lane gets the same prompt, seed and sampling.";
+    once();
     if (prompt.value !== config.prompt) prompt.value = config.prompt;
     models.value = config.models;
     numbers.show(config);
     chat.checked = config.chat;
     methods.show();
     inWords();
+  }
+
+  /** What the case on the stage is about is said in here while this is open, and not again above its runs. */
+  function once() {
+    const { config } = session;
+    element.classList.toggle("says", Boolean(config?.preset) && config?.preset === store.status.recorded);
   }
 
   /** The folded line: what is set, and whether it has run. @param {boolean} late whether a case is slow to come */
@@ -220,6 +227,7 @@ export function mount(element, store, lab) {
     clearTimeout(waits);
     waits = setTimeout(() => inWords(true), session.opening ? LATE : 0);
   });
+  store.on("status", once);
   lab.ui.on("begin", (what) => go(session[what]));
   lab.ui.on("edit", () => {
     setFolded(!folded());

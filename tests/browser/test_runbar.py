@@ -42,6 +42,7 @@ def test_editing_leaves_a_recording_and_its_link_as_they_are(visit):
     page.get_by_label("Seed").fill("5")
     page.get_by_label("Seed").press("Tab")
     expect(bar(page, ".point")).to_have_text(f"Before your changes: {said}".strip())
+    expect(bar(page, ".point")).to_be_visible()
     expect(bar(page, ".stale")).to_have_text("Settings changed, press Run")
     page.wait_for_timeout(300)
     assert "trace=apples" in page.url and "seed=5" not in page.url
@@ -50,6 +51,16 @@ def test_editing_leaves_a_recording_and_its_link_as_they_are(visit):
     page.wait_for_function("location.search.includes('seed=5')")
     expect(bar(page, ".stale")).to_have_text("")
     expect(bar(page, ".runform")).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_what_a_case_is_about_is_said_once(visit_cases, width):
+    page = visit_cases("?trace=first_look", viewport={"width": width, "height": 900})
+    page.keyboard.press("e")
+    expect(page.get_by_label("Prompt", exact=True)).to_be_visible()
+    about = "Four methods on one problem"
+    points = page.locator(".runbar .point, .v-verdict-point")
+    expect(points.filter(has_text=about).filter(visible=True)).to_have_count(1)
 
 
 def test_what_is_typed_is_what_runs_also_before_the_field_is_left(visit):
