@@ -29,6 +29,8 @@ import { FONT, fmt, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./dr
  * @property {Cut|null} cut
  */
 
+const DIGIT = 6.5; // pixels of a digit at a bar, at most
+const MARK = 4; // and of half the mark of a draw
 const ROW = 19;
 const WIDEST = 42; // pixels from a row to the next where there are few
 const TOP = 22;
@@ -185,14 +187,12 @@ export function barFigure(given) {
           "font-size": 10.5,
         }),
       );
-    if (given.target)
-      line.append(
-        label(right + length(row.cutP == null ? (row.p ?? 0) : Math.min(high, row.cutP)) + 4, y + 13, told(row, "p"), {
-          "font-size": 10.5,
-        }),
-      );
-    if (proposed && given.cut !== null)
-      line.append(cutLine(right + length(Math.min(high, given.cut.at)), y, given.cut));
+    const mark = proposed && given.cut !== null ? right + length(Math.min(high, given.cut.at)) : null;
+    if (given.target) {
+      const end = right + length(row.cutP == null ? (row.p ?? 0) : Math.min(high, row.cutP)) + 4;
+      line.append(label(clearOf(end, told(row, "p"), mark), y + 13, told(row, "p"), { "font-size": 10.5 }));
+    }
+    if (mark !== null && given.cut !== null) line.append(cutLine(mark, y, given.cut));
     figure.append(line);
   });
   brackets(figure, rows, half, middle, step);
@@ -202,6 +202,11 @@ export function barFigure(given) {
 
 /** @param {number | null} x @param {number | null} id */
 const value = (x, id) => (x === null ? (id === null ? "" : "–") : prob(x));
+
+/** Where a number begins: behind a mark that would go through it. @param {number} x where it would
+ * @param {string} number @param {number | null} mark its x */
+export const clearOf = (x, number, mark) =>
+  mark !== null && mark > x - MARK && mark < x + number.length * DIGIT + MARK ? mark + MARK + 2 : x;
 
 /** The number at a bar; of a token that was cut, what it had before. @param {Row | Other} row @param {"q" | "p"} key */
 const told = (row, key) => {

@@ -538,6 +538,18 @@ def test_figures_of_shares_beside_each_other_stand_at_one_height(visit_cases: An
     assert len(rows) > 8 and all(len(tops) == 1 for tops in rows.values())
 
 
+def test_the_mark_of_a_draw_goes_through_no_number(visit_cases: Any) -> None:
+    page = visit_cases("?trace=sampled", viewport={"width": 1280, "height": 900})
+    page.wait_for_selector(".v-bars [data-cut], [data-view=inspector] [data-cut]")
+    struck = """(mark) => {
+      const line = mark.querySelector("line").getBoundingClientRect();
+      const texts = [...mark.closest("svg").querySelectorAll("text")].map((one) => [one, one.getBoundingClientRect()]);
+      return texts.filter(([, box]) => box.left < line.right + 1 && box.right > line.left - 1)
+        .filter(([, box]) => box.top + 4 < line.bottom && box.bottom - 4 > line.top).map(([one]) => one.textContent);
+    }"""
+    assert page.locator("[data-cut]").first.evaluate(struck) == []
+
+
 def test_a_moved_temperature_counts_what_the_lists_decide_and_is_in_the_link(visit_cases: Any) -> None:
     page = visit_cases("?trace=sampled")
     lane = page.evaluate("draftscope.store.lanes[1]")
