@@ -12,12 +12,14 @@ if os.environ.get("DRAFTSCOPE_TEST_GPU") != "1":  # "auto" would choose a GPU; w
 
 from hypothesis import settings
 
+gc.disable()  # what comes while tests are collected stays; to look through it again and again takes a third of that time
+
 settings.register_profile("patient", settings(), deadline=None)  # a machine that is busy is no fault
 settings.load_profile("patient")
 
 
 def pytest_collection_finish() -> None:
     """What is imported by now stays; to look through it for garbage again and again takes up to a tenth of the time."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+    gc.enable()
