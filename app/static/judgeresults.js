@@ -65,7 +65,8 @@ function about(result, task) {
   const judge =
     result.auc == null
       ? ""
-      : `Judge: own threshold ${fmt(result.threshold)}, chosen, as its C was, on the prompts where its ROC area is ${fmt(result.auc)}.`;
+      : `Judge: own threshold ${fmt(result.threshold)}, chosen, as its C was, on the prompts where its ROC area is ` +
+        `${fmt(result.auc)}.`;
   const how = `${result.problems} held-out problems of ${task}, greedy, ${result.window} tokens drafted a round.`;
   const parts = [how, "Vertical lines: 95 % intervals (Wilson).", judge, ...(result.notes ?? [])];
   return parts.filter(Boolean).join(" ");
