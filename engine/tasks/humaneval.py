@@ -15,6 +15,7 @@ STOPS = ("\nclass ", "\ndef ", "\n#", "\n@", "\nprint", "\nif ", "\nassert", "\n
 _FENCE = re.compile(r"```[\w+#.-]*[ \t]*(?:\n|\Z)(.*?)(?:```|\Z)", re.DOTALL)
 _BEGUN = re.compile(r"(?:[ \t]*\n)*(?:  |\t|def |class |import |from |@)")  # as code begins, and talk of it does not
 _IMPORTS = re.compile(r"\s*(?:(?:from|import) [^\n]*\n+)+")
+_PROGRAM = re.compile(r"(?:[ \t]*\n|#[^\n]*\n)*(?:def |class |@|\w+ *=)")  # as a program begins, a body does not
 
 
 def problem(row: dict[str, Any]) -> Problem:
@@ -41,26 +42,34 @@ def fenced(text: str) -> tuple[str, bool]:
     return (before, False) if _BEGUN.match(before) else (fence.group(1), True)
 
 
-def extract(text: str) -> str | None:
+def extract(text: str, entry: str = "") -> str | None:
     """The code in a response: a fenced block, or the continuation up to the end of the function, which may stand behind
-    imports; None when empty."""
+    imports, and in a whole program of which `entry` is the function behind others; None when empty."""
     code, opened = fenced(text)
     if not opened:
         imports = _IMPORTS.match(code)
-        ends = [at for stop in STOPS if (at := code.find(stop, imports.end() if imports else 1)) >= 0]
+        begins = imports.end() if imports else 0
+        whole = _defined(entry, code) if entry and _PROGRAM.match(code, begins) else None
+        start = whole.end() if whole else begins or 1
+        ends = [at for stop in STOPS if (at := code.find(stop, start)) >= 0]
         code = code[: min(ends, default=len(code))]
     return code if code.strip() else None
 
 
 def program(problem: Problem, text: str) -> str | None:
     """What is run: a response that defines the whole function (after the prompt's imports), else prompt and body."""
-    code = extract(text)
+    entry = problem.answer.rstrip().rpartition("check(")[2].rstrip(")")
+    code = extract(text, entry)
     if code is None:
         return None
-    entry = problem.answer.rstrip().rpartition("check(")[2].rstrip(")")
-    whole = re.search(rf"^def {entry}\b", code, re.MULTILINE)
+    whole = _defined(entry, code)
     before = problem.prompt[: problem.prompt.rfind(f"def {entry}")] if whole else problem.prompt
     return f"{before}{code}\n{problem.answer}"
+
+
+def _defined(entry: str, code: str) -> re.Match[str] | None:
+    """Where code defines a function, not within another."""
+    return re.search(rf"^def {entry}\b", code, re.MULTILINE)
 
 
 def equivalent(a: str | None, b: str | None) -> bool:

@@ -113,6 +113,22 @@ def test_code_is_found_beside_fences_of_any_kind(text: str) -> None:
     assert humaneval.score(humaneval.problem(CODE), text) == 1.0
 
 
+HELPED = "def add(a, b):\n    return a + b\n\n\ndef twice(x):\n    return add(x, x)\n"
+
+
+@pytest.mark.parametrize(
+    "begins", ["", "\n\n", "import math\n\n\n", "# Adds.\n", "UNUSED = 3\n\n", "@print\nclass A: ...\n\n"]
+)
+def test_a_program_without_a_fence_may_have_functions_before_the_one_that_is_asked_for(begins: str) -> None:
+    """What stood behind the first of them had been cut off, and the answer counted as wrong."""
+    problem = humaneval.problem(CODE)
+    assert humaneval.score(problem, begins + HELPED) == 1.0
+    assert humaneval.score(problem, begins + HELPED + "\n\ndef more(x):\n    return (") == 1.0, "and no more"
+    assert humaneval.score(problem, begins + HELPED.replace("a + b", "a - b")) == 0.0
+    assert humaneval.score(problem, "    return x + x\n\n\n" + HELPED.replace("a + b", "a - b")) == 1.0, "a body first"
+    assert humaneval.score(problem, "# Sum.\n    return x + x\n\n\ndef twice(x):\n    return 0\n") == 1.0
+
+
 def test_a_fence_that_holds_nothing_is_no_code() -> None:
     assert humaneval.extract("```python\n```\n") is None and mbpp.extract("Sure:\n```python\n\n```") is None
 
