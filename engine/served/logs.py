@@ -53,50 +53,58 @@ def reports(said: str, name: str) -> Iterator[Report]:
     if samples := SAMPLE.findall(said):
         yield from _counters(samples, name)
         return
-    for number, found in enumerate(VLLM.finditer(said), 1):
+    for place, found in _placed(VLLM, said, name):
         tau, accepted, drafted, rates = found.groups()
         yield Report(
             engine="vllm",
             scope="interval",
-            name=f"{name}, line {number}",
-            accepted=_count(accepted, name),
-            drafted=_count(drafted, name),
-            tau=_float(tau, name),
-            marginal=_floats(rates, name),
+            name=place,
+            accepted=_count(accepted, place),
+            drafted=_count(drafted, place),
+            tau=_float(tau, place),
+            marginal=_floats(rates, place),
         ).whole()
-    for number, found in enumerate(SGLANG.finditer(said), 1):
-        tau, rate = (None if one is None else _float(one, name) for one in found.groups())
-        yield Report(engine="sglang", scope="interval", name=f"{name}, line {number}", tau=tau, rate=rate)
+    for place, found in _placed(SGLANG, said, name):
+        tau, rate = (None if one is None else _float(one, place) for one in found.groups())
+        yield Report(engine="sglang", scope="interval", name=place, tau=tau, rate=rate)
     yield from _llama(said, name)
 
 
 def _llama(said: str, name: str) -> Iterator[Report]:
     """Of each request; of all together only where the requests' own lines are not there."""
-    number = 0
-    for number, found in enumerate(LLAMA.finditer(said), 1):
+    place = ""
+    for place, found in _placed(LLAMA, said, name):
         rate, accepted, drafted, tau, rates = found.groups()
         yield Report(
             engine="llama_cpp",
             scope="request",
-            name=f"{name}, line {number}",
-            accepted=_count(accepted, name),
-            drafted=_count(drafted, name),
-            rate=_float(rate, name),
-            tau=None if tau is None else _float(tau, name),
-            marginal=_floats(rates or "", name),
+            name=place,
+            accepted=_count(accepted, place),
+            drafted=_count(drafted, place),
+            rate=_float(rate, place),
+            tau=None if tau is None else _float(tau, place),
+            marginal=_floats(rates or "", place),
         ).whole()
-    last = {} if number else {found.group(1): found for found in LLAMA_TOTAL.finditer(said)}
-    for kind, found in last.items():
+    last = {} if place else {found.group(1): (at, found) for at, found in _placed(LLAMA_TOTAL, said, name)}
+    for kind, (at, found) in last.items():
         _, steps, drafted, accepted, rates = found.groups()
         yield Report(
             engine="llama_cpp",
             scope="server",
             name=f"{name}, {kind}",
-            steps=_count(steps, name),
-            drafted=_count(drafted, name),
-            accepted=_count(accepted, name),
-            marginal=_floats(rates or "", name),
+            steps=_count(steps, at),
+            drafted=_count(drafted, at),
+            accepted=_count(accepted, at),
+            marginal=_floats(rates or "", at),
         ).whole()
+
+
+def _placed(pattern: re.Pattern[str], said: str, name: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """What a pattern finds in a file, each with its place there."""
+    line, read = 1, 0
+    for found in pattern.finditer(said):
+        line, read = line + said.count("\n", read, found.start()), found.start()
+        yield f"{name}, line {line}", found
 
 
 Sample = tuple[str, str, str, str]

@@ -113,6 +113,26 @@ def test_a_log_whose_lines_begin_with_a_bracket_is_no_json(between: str) -> None
         read_reports(b'[\n{"id": 1,,},\n{"id": 2}]', "answers")
 
 
+def test_what_a_log_says_is_named_by_its_line_in_the_file() -> None:
+    """Which had been its number among the reports; and where it was no number, by none."""
+    for sample, bad in (
+        ("vllm.log", "Accepted: "),
+        ("sglang.log", "accept len: "),
+        ("llamacpp.log", "draft acceptance = "),
+    ):
+        told = (SAMPLES / sample).read_text()
+        whole = ["server starts", "", *told.split("\n")]
+        found = read_reports("\n".join(whole).encode(), "log")
+        assert found
+        for report in found:
+            number = int(report.name.removeprefix("log, line "))
+            assert bad in whole[number - 1] and number >= 3
+        spoilt = "\n".join(whole[:2] + [line.replace(bad, f"{bad}1.2.3.") for line in whole[2:]]).encode()
+        first = next(number for number, line in enumerate(whole, 1) if bad in line)
+        with pytest.raises(TraceError, match=rf"^log, line {first}: '1\.2\.3\..*' must be a number >= 0"):
+            read_reports(spoilt, "log")
+
+
 def test_earlier_versions_log_no_rate() -> None:
     said = b"[2025-02-01 10:00:00 TP0] Decode batch. #token: 4, accept len: 2.50, gen throughput (token/s): 100.00,\n"
     (report,) = read_reports(said, "log")
