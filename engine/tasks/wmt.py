@@ -22,8 +22,10 @@ def problem(row: dict[str, Any]) -> Problem:
     if "translation" in row:
         both = wanted(row, "translation", FAMILY)
         if not isinstance(both, dict):
-            raise ConfigError(f"The field 'translation' of a {FAMILY} problem is an object with en and de.")
-        row = {"source": both.get("en"), "reference": both.get("de")}
+            raise ConfigError(
+                f"The field 'translation' of a {FAMILY} problem is an object with en and de, not {str(both)[:60]!r}."
+            )
+        row = {"source": words(both, "en", FAMILY), "reference": words(both, "de", FAMILY)}
     source, reference = (words(row, name, FAMILY).strip() for name in ("source", "reference"))
     return Problem(FAMILY, source, PROMPT.format(source=source), f" {reference}", reference)
 

@@ -254,10 +254,12 @@ def test_summaries_and_translations() -> None:
         and "English: Yes." in hub.prompt
     )
     assert wmt.extract("\n Ja.\nNein.") == "Ja." and wmt.score(hub, " Ja.") == 1
-    with pytest.raises(ConfigError, match="with en and de"):
+    with pytest.raises(ConfigError, match=r"with en and de, not 'Ja\.'"):
         wmt.problem({"translation": "Ja."})
-    with pytest.raises(ConfigError, match="reference"):
-        wmt.problem({"translation": {"en": "Yes."}})
+    with pytest.raises(ConfigError, match=r"needs the field 'de'; this row has en, fr\."):  # as the file calls it
+        wmt.problem({"translation": {"en": "Yes.", "fr": "Oui."}})
+    with pytest.raises(ConfigError, match=r"needs the field 'reference'"):
+        wmt.problem({"source": "Yes."})
 
 
 @pytest.mark.parametrize("task", TASKS)
