@@ -20,7 +20,8 @@ from engine.judge.continuation import LocalTarget, Target
 from engine.judge.remote import RemoteTarget
 from engine.model import Model, Tokenizer
 from engine.model.decoder import New, Rows
-from engine.model.hub import template_beside
+from engine.model.hub import fault, missing, template_beside
+from engine.model.load import ways_to_load
 from engine.model.network import context_of, text_config
 from engine.model.tokens import read_tokenizer, stops_of
 
@@ -147,7 +148,7 @@ def served_model(ref: str | Path, endpoint: Endpoint, name: str = "") -> Model:
     """A target behind a server; `ref` gives its tokenizer and configuration, and no weights are read.
 
     Raises:
-        AssetError: neither a folder nor a hub id with both.
+        AssetError: neither a folder nor a hub id with both. ModelMismatch: of what writes no text.
     """
     path = str(ref)
     try:
@@ -156,7 +157,8 @@ def served_model(ref: str | Path, endpoint: Endpoint, name: str = "") -> Model:
         words.chat_template = words.chat_template or template_beside(path) or None
         generation = _generation(path)
     except Exception as error:  # transformers raises whatever it likes
-        raise AssetError(f"The tokenizer and configuration of {path} cannot be read: {str(error)[:200]}") from None
+        raise AssetError(missing(path, error)) from fault(error)
+    ways_to_load(config, name or path)
     text = text_config(config)
     stops = stops_of(*(getattr(one, "eos_token_id", None) for one in (generation, text, words)))
     vocab = int(text.vocab_size)

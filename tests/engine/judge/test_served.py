@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.cli import main
-from engine.errors import ConfigError
+from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.judge.client import Endpoint
 from engine.judge.events import PromptFinished
 from engine.judge.served import _first, served_model
@@ -68,6 +68,26 @@ def test_texts_begin_and_end_as_with_the_model_here(paths: dict[str, str], tmp_p
     here, there = load_model(folder, "cpu"), served_model(folder, Endpoint("http://127.0.0.1:1/v1", "m"))
     assert there.tokenizer.stop_ids == here.tokenizer.stop_ids >= {7, 9}
     assert there.tokenizer.encode("hi", chat=True) == here.tokenizer.encode("hi", chat=True)
+
+
+@pytest.mark.parametrize(
+    ("config", "kind", "words"),
+    [
+        (None, AssetError, "^Neither a folder here nor a model that the hub gives: '.*none'"),
+        ("{", AssetError, "^The folder .* is not a complete model: .*valid JSON"),
+        ('{"model_type": "vit"}', ModelMismatch, "is of type vit, which is no model that writes text"),
+    ],
+)
+def test_a_served_model_that_cannot_be_read_is_told_in_one_sentence(
+    paths: dict[str, str], tmp_path: Path, config: str | None, kind: type[Exception], words: str
+) -> None:
+    """As with a model here; a configuration of what writes no text had ended in an AttributeError."""
+    folder = tmp_path / "none" if config is None else shutil.copytree(paths["target"], tmp_path / "copy")
+    if config is not None:
+        (folder / "config.json").write_text(config)
+    with pytest.raises(kind, match=words) as told:
+        served_model(folder, Endpoint("http://127.0.0.1:1/v1", "m"))
+    assert "\n" not in str(told.value)
 
 
 def test_what_a_server_does_not_tell_is_refused(paths: dict[str, str], here: Lab, tmp_path: Path) -> None:
