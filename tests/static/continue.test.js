@@ -111,7 +111,8 @@ test("a forced lane among recorded ones is told as measured here, and its speed 
   assert.doesNotMatch(said.line + said.how, /the speed of|Recorded/);
   const figures = (run) => figuresOf(store, store.runs.get(run), store.runs.get("ar"), null);
   assert.equal(figures("sd").ratio, null);
-  store.load([plain, { ...forced, events: [{ ...forced.events[0], extras: {} }, ...forced.events.slice(1)] }]);
+  const own = { ...forced.events[0], prompt_ids: [1], extras: { process: "one" } };
+  store.load([plain, { ...forced, events: [own, ...forced.events.slice(1)] }]);
   assert.ok(figures("sd").ratio > 0, "a run of its own is compared");
 });
 

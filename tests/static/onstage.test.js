@@ -51,3 +51,23 @@ test("the numbers of each lane of a method, and none of one that did not run", (
   assert.equal(sorted(store, "calls").at(-1), "alone", "it has no place among calls of the target");
   assert.deepEqual([callWords({ rounds: 0, calls: 0, drafted: 0 }), tauWords(null, "–")], ["0 target calls", ""]);
 });
+
+test("no lane is told as faster than one that was asked something else, or ran in another process", () => {
+  const rounds = [round({ drafted: 3, accepted: 2, ids: [1, 2, 9], verify_ms: 10 })];
+  const plain = trace("plain", [round({ ids: [1], verify_ms: 10 })], { guarantee: "reference" });
+  for (const [more, fair] of /** @type {[object, boolean][]} */ ([
+    [{}, true],
+    [{ prompt_ids: [7] }, false],
+    [{ device: "cuda:0" }, false],
+    [{ extras: { process: "another" } }, false],
+  ])) {
+    const store = createStore();
+    store.load([plain, trace("chain", rounds, more)]);
+    const [reference, run] = ["plain", "chain"].map((key) => store.runs.get(key));
+    assert.equal(figuresOf(store, run, reference, null).ratio, fair ? 3 : null, JSON.stringify(more));
+    assert.equal(
+      factsOf(store, run).some(([name]) => name === "against the reference"),
+      fair,
+    );
+  }
+});

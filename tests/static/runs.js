@@ -47,7 +47,7 @@ export const head = (method, more = {}) => ({
   top_n: 10,
   versions: {},
   created: "",
-  extras: {},
+  extras: { process: "one" },
   ...more,
 });
 

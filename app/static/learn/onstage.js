@@ -6,7 +6,7 @@ import { perCall, percent, perSecond, times } from "../draw.js";
 import { answerOf } from "../run/answer.js";
 import { writesAlone } from "../run/calls.js";
 import { draftedNothing } from "../run/guarantee.js";
-import { forcedOf } from "../run.js";
+import { speedOver } from "../run/spread.js";
 import { partsAt, referenceOf } from "../stage/bands.js";
 
 /**
@@ -26,7 +26,7 @@ export const lanesOf = (store, method) =>
 export function factsOf(store, run) {
   const stats = store.stats(run);
   const reference = referenceOf(store);
-  const base = reference && reference !== run && !forcedOf(run) ? store.stats(reference).perSecond : null;
+  const ratio = speedOver(store, run, reference);
   const parts = partsAt(store, run, reference);
   const answer = answerOf(run.end)?.words;
   const silent = draftedNothing(run);
@@ -39,7 +39,7 @@ export function factsOf(store, run) {
     stats.drafted ? ["drafted", count(stats.drafted, "token"), "drafter"] : null,
     stats.drafted ? ["accepted", percent(stats.acceptRate), "acceptance-rate"] : null,
     stats.perSecond === null ? null : ["speed", `${perSecond(stats.perSecond)} tokens/s`, "speedup"],
-    base && stats.perSecond ? ["against the reference", `${times(stats.perSecond / base)}, once`, "speedup"] : null,
+    ratio ? ["against the reference", `${times(ratio)}, once`, "speedup"] : null,
     !reference || reference === run
       ? null
       : ["text", parts === null ? "the reference's" : `another from position ${parts} on`, null],

@@ -2,6 +2,7 @@
 // Median and range of repeated runs, in words.
 
 import { perCall, percent, perSecond, times } from "../draw.js";
+import { incomparable } from "../numbers.js";
 import { forcedOf } from "../run.js";
 
 /**
@@ -16,6 +17,15 @@ export function repeatedOf(store, key) {
   return found && found.runs > 1 ? found : null;
 }
 
+/** The speed of a run over that of the reference lane, up to the time that is shown; null where it would mean nothing.
+ * @param {import("../types/store.js").Store} store @param {import("../types/store.js").Run} run
+ * @param {import("../types/store.js").Run | null | undefined} reference @returns {number | null} */
+export function speedOver(store, run, reference) {
+  if (!reference || reference === run || forcedOf(run) || incomparable(run, reference)) return null;
+  const [ours, theirs] = [run, reference].map((one) => store.stats(one).perSecond);
+  return ours && theirs ? ours / theirs : null;
+}
+
 /** A lane's figures as they are shown: of its repeated runs, the medians, once there are some and the whole is shown;
  * else of the run on the stage up to the time that is shown. Counts are always of that run; `alike` says whether every
  * repeated one has as many calls for its tokens.
@@ -24,15 +34,13 @@ export function repeatedOf(store, key) {
 export function shownFigures(store, run, reference) {
   const stats = store.stats(run);
   const again = store.time.at === Infinity ? repeatedOf(store, run.key) : null;
-  const base = reference && reference !== run && !forcedOf(run) ? store.stats(reference).perSecond : null;
-  const once = base && stats.perSecond ? stats.perSecond / base : null;
   return {
     again,
     stats,
     perSecond: again ? (again.tokens_per_s?.median ?? null) : stats.perSecond,
     tau: again ? (again.tau?.median ?? null) : stats.tau,
     accepted: stats.drafted ? (again ? (again.accept_rate?.median ?? null) : stats.acceptRate) : null,
-    ratio: again ? (again.speedup?.median ?? null) : once,
+    ratio: again ? (again.speedup?.median ?? null) : speedOver(store, run, reference),
     alike: !again?.tau || again.tau.low === again.tau.high,
   };
 }
