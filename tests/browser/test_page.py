@@ -437,6 +437,14 @@ def test_a_notice_covers_no_control_of_the_page(visit, query, narrow):
     assert notice.evaluate("(one) => one.getBoundingClientRect().bottom <= innerHeight")
 
 
+def test_on_a_phone_the_keys_stand_together_and_the_switches_below(visit):
+    page = visit(viewport={"width": 390, "height": 844})
+    top = "(at) => document.querySelector(at).getBoundingClientRect().top"
+    page.evaluate("document.querySelector('.strip .keyspot').append('flags')")
+    legend, key, toggles = (page.evaluate(top, f".strip .{name}") for name in ("legend", "keyspot", "toggles"))
+    assert legend < key < toggles
+
+
 def test_drawers_and_words(visit):
     page = visit()
     page.locator('[data-lane="lenient"]').get_by_role("button", name="Lenient judge", exact=True).click()
