@@ -125,8 +125,8 @@ export function drawPooled(body, store, lab) {
     h(
       "p",
       {},
-      "One run says little: which ranks are accepted, how entropy goes with them, and what a method saves show over " +
-        "many prompts.",
+      "One run says little. Many prompts show which ranks are accepted, how acceptance goes with entropy, and what a " +
+        "method saves.",
     ),
     h(
       "div.row.wrap",

@@ -65,6 +65,11 @@ def test_recorded_runs_are_drawn_and_told(opened: Any) -> None:
     page = opened()
     expect(page.locator(".pooled .source")).to_contain_text("Recorded in this repository: 30 runs, 6 prompts")
     page.wait_for_function("document.querySelectorAll('.plot .main-svg').length >= 8")
+    parts = page.locator("[data-room=runs] > :is(p:first-of-type, .row, .pooled)")
+    gaps = (
+        "(all) => all.slice(1).map((one, i) => one.getBoundingClientRect().top - all[i].getBoundingClientRect().bottom)"
+    )
+    assert min(parts.evaluate_all(gaps)) >= 8
     expect(page.locator(".pooled figure")).to_have_count(9)
     heads = ["Methods", "Mechanisms, one after the other", "How fine the bins", "Where the time goes", "Bins of BINNED"]
     expect(page.locator(".pooled section h3")).to_have_text(heads)
