@@ -296,11 +296,11 @@ def test_trees_of_all_methods_at_the_cursor(visit: Any) -> None:
     page.wait_for_function(f"(n) => {count} > n", arg=before)
     card.get_by_role("button", name="Maximise").click()
     page.wait_for_function("(n) => document.querySelectorAll('[data-view=tree] [data-node]').length > n", arg=before)
-    page.get_by_role("button", name="All methods", exact=True).last.click()
+    page.get_by_role("button", name="All trees", exact=True).click()
     expect(page.locator(".treegrid .card").first).to_be_visible()
     last = page.locator(".treegrid .card button:visible", has_text="Maximise").last
     last.click()
-    expect(page.locator(".treegrid .v-tools button", has_text="All methods")).to_be_focused()
+    expect(page.locator(".treegrid .v-tools button", has_text="All trees")).to_be_focused()
     top = page.locator(".treegrid").bounding_box()
     assert top is not None and 0 <= top["y"] < 200
     chosen = page.evaluate("draftscope.store.cursor")

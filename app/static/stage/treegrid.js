@@ -72,7 +72,7 @@ export function mount(element, store, lab) {
   const grid = h("div.grid");
   const back = h("button.v-button", {
     type: "button",
-    text: "All methods",
+    text: "All trees",
     hidden: true,
     onclick: () => maximise(null),
   });
