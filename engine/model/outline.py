@@ -21,13 +21,14 @@ from engine.model.devices import dtype_on, pick_device
 from engine.model.hub import Glance, fault, glance, headers, indexed, missing, unpackable
 from engine.model.load import no_assistant, reason_of, ways_to_load
 from engine.model.model import Model
-from engine.model.products import second
+from engine.model.products import halves_work, second
 from engine.model.seq2seq import codes_of
 from engine.model.tokens import read_tokenizer
 from engine.model.unpacking import packing_of
 from engine.model.weights import FAMILIES, sizes
 
 Shapes = dict[str, tuple[int, ...]]  # of tensors by name
+HALVES = (torch.bfloat16, torch.float16)
 POSITIONS = 4096  # of a text, at most, that memory is reckoned for
 
 
@@ -73,6 +74,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         tokenizer = read_tokenizer(files.folder)
         packing = network.packed(config)
         unpacked = _unpacks(config, name, where)
+        stored = None if packing else getattr(network.text_config(config), "dtype", None)
         hf = _network(config, name, wanted, None if packing or files.missing else headers(files))
         model = assembled(name, hf, tokenizer, config, "", trial=False, languages=languages)
     except (LabError, progress.Stopped):
@@ -81,6 +83,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         raise AssetError(missing(ref, reason_of(error))) from fault(reason_of(error))
     plain = unpacked or not packing
     suits = plain and (model.lean if model.seam else lean.suits(hf.config, where.type))
+    more = _second_table(hf, where) + _blocks(hf, where, stored) if suits else 0
     return Outline(
         model=model,
         type=str(config.model_type),
@@ -88,7 +91,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         lean=suits,
         packing=packing,
         unpacked=unpacked,
-        weights=model.bytes + (_second_table(hf, where) + _blocks(hf, where) if suits else 0) if plain else files.size,
+        weights=model.bytes + more if plain else files.size,
         a_position=_a_position(network.text_config(config), model, hf.dtype.itemsize),
     )
 
@@ -175,10 +178,11 @@ def _second_table(hf: Any, device: torch.device) -> int:
     return table.numel() * table.element_size() if tied and device.type == "cpu" else 0
 
 
-def _blocks(hf: Any, device: torch.device) -> int:
-    """Bytes of the matrices that the lean forward keeps in blocks besides."""
+def _blocks(hf: Any, device: torch.device, stored: "torch.dtype | None") -> int:
+    """Bytes of the matrices that the lean forward keeps in blocks besides: none of those that fp16 holds, which it
+    takes one by one in place of the loaded ones, as it does where the files have them in a half type."""
     family = FAMILIES.get(hf.config.model_type)
-    if family is None:  # an encoder-decoder
+    if family is None or (stored in HALVES and halves_work()):  # an encoder-decoder, or in halves
         return 0
     found = [hf.lm_head.weight.numel(), *(size for block in hf.model.layers for size in sizes(block, family))]
     return sum(second(size, hf.dtype, device) for size in found)

@@ -18,23 +18,27 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM
 
 from engine import progress
 from engine.cli import main
 from engine.errors import AssetError, ConfigError
 from engine.lab import Lab
 from engine.methods import CARDS
-from engine.model import devices, hub
+from engine.model import devices, hub, load_model
+from engine.model.lean import LeanDecoder
 from engine.model.network import cache_name
 from engine.model.outline import POSITIONS
+from engine.model.products import blocks_work, halves_work
 from engine.model.seam import Seam
+from engine.model.weights import Mlp
 from engine.runs import preflight as looking
 from engine.runs.findings import Preflight
 from engine.runs.preflight import foreseen, preflight, sized
 from tests.engine.crossed import SOURCE, Crossed
 from tests.engine.model import tiny
 from tests.engine.test_greedy import THIRD_PARTY
-from tests.engine.zoo import save_tokenizer
+from tests.engine.zoo import make_model, save_tokenizer
 from tests.typed import known
 
 MADE = ("llama", "lfm2", "llava", "gemma4_text", "mistral3", "deepseek_v3", "falcon")
@@ -185,6 +189,24 @@ def test_what_speaks_against_a_pair_is_said(
     monkeypatch.setattr(looking, "available", lambda _: int(found.needed * 1.1))
     tight = preflight(str(folders["llama"]), device="cpu")
     assert tight.fits and "It is tight" in said(tight, "note")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_no_blocks_are_foreseen_of_what_fp16_holds(tmp_path: Path, dtype: torch.dtype) -> None:
+    """A checkpoint in a half type is multiplied in fp16 on a CPU, each matrix in place of the loaded one: up to twice its
+    memory had been foreseen."""
+    folder = make_model(tmp_path / "made", hidden=256, layers=1)
+    hf = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+    hf.save_pretrained(folder)
+    model, (side,) = load_model(folder, "cpu"), preflight(str(folder), device="cpu").models
+    decoder = known(LeanDecoder, model.decoder)
+    found = [decoder.lm_head]
+    for layer in decoder.layers:
+        found += [layer.qkv, layer.out, known(Mlp, layer.mlp).gate_up, known(Mlp, layer.mlp).down]
+    blocks = sum(4 * one.inputs * one.outputs for one in found if one.blocks is not None)
+    assert side.lean and side.weights == model.bytes + blocks
+    if halves_work() and blocks_work():
+        assert (blocks > 0) == (dtype == torch.float32)
 
 
 @pytest.mark.parametrize("stem", ["model.safetensors", "model", "weights"])
