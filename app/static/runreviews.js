@@ -2,6 +2,7 @@
 // What a review of a run is of: a token, a round or the whole run, named by what the run was asked for and what it
 // wrote, so that the same run opened again, or made again elsewhere, finds its reviews. No DOM here.
 
+import { stateOf } from "./draw.js";
 import { identityOf, short } from "./identity.js";
 import { load, onReviews } from "./reviews.js";
 
@@ -42,8 +43,9 @@ export function placeOf(run, place, { round = null, pos = null, node = null }, {
   const token = pos === null ? undefined : run.tokens[pos];
   const written = (/** @type {readonly {token: number}[]} */ tokens) =>
     tokens.map(({ token: id }) => piece(id)).join("");
+  const state = drafted?.state ?? (token ? stateOf(token, null) : "");
   const text = {
-    token: [token ? piece(token.token) : "", drafted?.state ?? token?.origin ?? "", (drafted ?? token)?.why ?? ""],
+    token: [token ? piece(token.token) : "", state, (drafted ?? token)?.why ?? ""],
     round: [written(event?.tokens ?? []), `${event?.accepted ?? 0} of ${event?.drafted ?? 0} accepted`, ""],
     run: [written(run.tokens), run.end?.reason ?? "", ""],
   }[place];

@@ -46,6 +46,18 @@ test("a place is found again by what it wrote, and only there", () => {
   assert.equal(runOf([other], keyOf(run, "token", later), of), null);
 });
 
+test("a draft token of a light recording, which keeps no candidates, was accepted as in a full one", () => {
+  const states = (run) =>
+    run.tokens.map(({ round: at, pos, node }) => placeOf(run, "token", { round: at, pos, node }, PAGE).state);
+  const full = made();
+  const light = made({ record: "light" });
+  for (const event of light.rounds) event.nodes = [];
+  assert.deepEqual(states(full), ["accepted", "correction", "accepted", "bonus"]);
+  assert.deepEqual(states(light), states(full));
+  for (const token of light.tokens) token.node = null;
+  assert.deepEqual(states(light).slice(0, 2), ["draft", "correction"], "of the draft model alone, which none accepts");
+});
+
 test("a run that has not ended has no review of the whole", () => {
   const store = createStore();
   const { events, ...lane } = trace("sd", [round({ drafted: 2, accepted: 1 })]);
