@@ -13,6 +13,7 @@ from engine.lab import Lab
 from engine.methods import CARDS, get_card
 from engine.rules import RULES
 from engine.shapes import SHAPES
+from tests.engine.once import loaded_once
 
 
 @pytest.fixture
@@ -71,7 +72,8 @@ def test_the_name_of_a_composed_method_is_a_method():
 
 
 def test_a_composed_method_runs_by_its_name_and_as_its_parts_promise():
-    tiny = Lab.load("tiny")
+    with loaded_once():
+        tiny = Lab.load("tiny", device="cpu")
     plain = tiny.run("ar", "Question: ", max_new_tokens=12)
     drafted = tiny.run("pld+chain+exact", "Question: ", max_new_tokens=12)
     assert drafted.token_ids == plain.token_ids and drafted.head.method == "pld+chain+exact"

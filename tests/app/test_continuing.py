@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from app import continuing
 from engine.lab import Lab
 from tests.app.fakes import sentence
+from tests.engine.once import loaded_once
 
 
 @pytest.fixture
@@ -71,7 +72,8 @@ def test_bad_requests_are_told(http, more, says):
 
 def test_a_real_pair_goes_on_as_if_it_had_written_the_beginning_itself() -> None:
     """Forced to begin as it did, a greedy run ends as it did; forced otherwise, it goes on from there."""
-    lab = Lab.load("tiny", device="cpu")
+    with loaded_once():
+        lab = Lab.load("tiny", device="cpu")
     prompt = lab.run("ar", "Question: Emma has 3 coins.", max_new_tokens=16)
     whole = [token.token for token in prompt.tokens]
     ids = list(prompt.head.prompt_ids)

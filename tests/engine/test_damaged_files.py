@@ -19,6 +19,7 @@ from engine.judge.store import read_mined
 from engine.model import Model, load_model
 from engine.runs.assets import load_asset
 from engine.trees.template import load_template
+from tests.engine.once import loaded_once
 
 TINY = ROOT / "assets" / "tiny"
 HEADS = ("eagle2", "eagle3", "medusa", "hydra")
@@ -56,7 +57,8 @@ def test_a_judge_that_does_not_tell_its_training_is_not_evaluated(
 ) -> None:
     folder = changed_json(copy("judge-arithmetic", tmp_path), "judge.json", **{name: value})
     given = ["--asset", f"judge={folder}", "--tasks", "arithmetic", "--out", str(tmp_path / "out"), "--threads", "1"]
-    assert main(["judge-eval", *given]) == 2
+    with loaded_once():
+        assert main(["judge-eval", *given]) == 2
     told = capsys.readouterr().err
     assert f"{folder} does not tell how the judge was trained" in told and name in told
 

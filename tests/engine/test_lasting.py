@@ -21,6 +21,7 @@ from engine.trace.events import Round
 from engine.trace.metrics import metrics
 from tests.engine.analysis.made import sd
 from tests.engine.judge.chance import give_judge
+from tests.engine.once import loaded_once
 from tests.engine.zoo import Zoo
 
 PROMPT = "Question: Ana has 4 pens and buys 9. How many has she?\nAnswer:"
@@ -162,7 +163,8 @@ def test_beams_ask_for_no_more_room_than_a_text_can_have(zoo: Zoo, monkeypatch: 
 
 @pytest.mark.parametrize("short", [3, 4, 6])
 def test_beams_of_an_encoder_decoder_end_where_its_context_does(short: int) -> None:
-    lab = Lab.load("crossed", device="cpu", threads=1)
+    with loaded_once():
+        lab = Lab.load("crossed", device="cpu", threads=1)
     source, target = lab.target.tokenizer.encode("translate: the red cat sees a dog"), lab.target
     told = [token for token in lab.run("ar", source).token_ids if token not in target.tokenizer.stop_ids]
     assert target.seam is not None
@@ -172,7 +174,8 @@ def test_beams_of_an_encoder_decoder_end_where_its_context_does(short: int) -> N
 
 
 def test_a_reward_of_another_question_is_no_part_of_this_one() -> None:
-    lab = Lab.load("tiny", device="cpu", threads=1)
+    with loaded_once():
+        lab = Lab.load("tiny", device="cpu", threads=1)
     reward = lab.asset("prm")
     assert isinstance(reward, LikelihoodReward)
     reader, longer = reward.reader(), f"{PROMPT} 4 + 9"

@@ -5,12 +5,14 @@ import json
 import pytest
 
 from engine.lab import Lab
+from tests.engine.once import loaded_once
 from tests.golden.runs import FOLDER, RUNS, golden, lines
 
 
 @pytest.fixture(scope="module")
 def tiny() -> Lab:
-    return Lab.load("tiny", device="cpu")
+    with loaded_once():
+        return Lab.load("tiny", device="cpu")
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -1,8 +1,17 @@
 """The models that commands are run on."""
 
+from collections.abc import Iterator
+
 import pytest
 
+from tests.engine.once import loaded_once
 from tests.engine.zoo import Zoo
+
+
+@pytest.fixture(autouse=True)
+def _once() -> Iterator[None]:
+    with loaded_once():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ from engine.rules.beams import _down
 from engine.tasks import load_problems
 from engine.trace.store import Trace
 from engine.trees.beams import STOPPING, Beam, BeamSearch
+from tests.engine.once import loaded_once
 from tests.engine.zoo import Zoo
 
 EARLY = dict(zip(STOPPING, (True, False, "never"), strict=True))
@@ -75,7 +76,8 @@ def test_random_models_are_searched_as_by_transformers(
     zoo: Zoo, family: str, n: int, penalty: float, early: str
 ) -> None:
     folder = zoo.path(family, layers=2, hidden=32)
-    lab = Lab.load(target=folder, device="cpu")
+    with loaded_once():
+        lab = Lab.load(target=folder, device="cpu")
     for ids in ([5, 9, 2, 7], [11, 4]):
         check(lab, folder, ids, 20, n, penalty, early)
 
@@ -94,7 +96,8 @@ def test_the_embedded_target_is_searched_as_by_transformers(n: int, penalty: flo
 def test_models_of_others_are_searched_as_by_transformers(name: str, n: int, penalty: float, early: str) -> None:
     if not (THIRD / name / "config.json").is_file():
         pytest.skip("DRAFTSCOPE_TEST_MODELS names no folder with the third-party models")
-    lab = Lab.load(target=THIRD / name, device="cpu", dtype="float32")
+    with loaded_once():
+        lab = Lab.load(target=THIRD / name, device="cpu", dtype="float32")
     check(lab, THIRD / name, lab.target.tokenizer.encode("Once upon a time"), 24, n, penalty, early)
 
 

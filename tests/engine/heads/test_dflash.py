@@ -95,7 +95,7 @@ def test_a_block_is_what_the_published_arithmetic_makes_of_it(zoo: Zoo, family: 
 
 def test_fewer_tokens_are_fewer_masks_and_more_than_a_block_there_are_not(zoo: Zoo, tmp_path: Path) -> None:
     folder = zoo.path("llama", layers=4)
-    target = Lab.load(target=folder, device="cpu").target
+    target = zoo.load(folder)
     drafter = made.dflash(tmp_path, target)
     lab = Lab(target, {}, {"dflash": str(drafter)})
     for gamma, masks in ((2, 2), (100, SIZE - 1)):
@@ -114,7 +114,7 @@ def test_fewer_tokens_are_fewer_masks_and_more_than_a_block_there_are_not(zoo: Z
 def test_each_place_draws_from_its_own_distribution(zoo: Zoo, tmp_path: Path) -> None:
     """A place's q does not know the tokens before it in the draft: another seed draws others from the same."""
     folder = zoo.path("llama", layers=4)
-    target = Lab.load(target=folder, device="cpu").target
+    target = zoo.load(folder)
     drafter = made.dflash(tmp_path, target)
     lab = Lab(target, {}, {"dflash": str(drafter)})
     wanted = reference(folder, drafter, PROMPT, SIZE - 1).softmax(-1)
@@ -127,7 +127,7 @@ def test_each_place_draws_from_its_own_distribution(zoo: Zoo, tmp_path: Path) ->
 
 
 def test_a_memory_grows_with_what_was_written(zoo: Zoo, tmp_path: Path) -> None:
-    target = Lab.load(target=zoo.path("llama", layers=4), device="cpu").target
+    target = zoo.model("llama", layers=4)
     head = load_asset("dflash", str(made.dflash(tmp_path, target)), target)
     states = torch.randn(40, len(TAPPED) * target.width)
     with torch.inference_mode():
@@ -166,14 +166,14 @@ BROKEN: dict[str, tuple[dict[str, Any], type[LabError], str]] = {
 
 @pytest.mark.parametrize("what", BROKEN)
 def test_what_is_refused_and_in_which_words(zoo: Zoo, what: str, tmp_path: Path) -> None:
-    target = Lab.load(target=zoo.path("llama", layers=4), device="cpu").target
+    target = zoo.model("llama", layers=4)
     changed, error, said = BROKEN[what]
     with pytest.raises(error, match=said):
         load_asset("dflash", str(made.dflash(tmp_path, target, **changed)), target)
 
 
 def test_a_drafter_of_the_second_kind_is_refused_by_its_names(zoo: Zoo, tmp_path: Path) -> None:
-    target = Lab.load(target=zoo.path("llama", layers=4), device="cpu").target
+    target = zoo.model("llama", layers=4)
     folder = made.dflash(tmp_path, target)
     weights = load_file(folder / "model.safetensors") | {"layers.0.attn_conv.base_kernel": torch.zeros(2, 4)}
     save_file(weights, folder / "model.safetensors")
@@ -189,7 +189,7 @@ def test_no_state_comes_from_a_table_of_another_layer(
     zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first layer's table of tokens changes nothing."""
-    target = Lab.load(target=zoo.path("llama", layers=4), device="cpu").target
+    target = zoo.model("llama", layers=4)
     folder = str(made.dflash(tmp_path, target))
     states = torch.randn(6, len(TAPPED) * target.width)
 
@@ -213,7 +213,7 @@ def test_a_length_left_to_the_device_fills_all_masks_and_keeps_the_sure_ones(
 ) -> None:
     monkeypatch.setattr(measuring, "_measured", lambda *_: DEAR)
     folder = zoo.path("llama", layers=4)
-    target = Lab.load(target=folder, device="cpu").target
+    target = zoo.load(folder)
     drafter = made.dflash(tmp_path, target)
     lab = Lab(target, {}, {"dflash": str(drafter)})
     trace = lab.run("dflash", PROMPT, max_new_tokens=30, gamma="auto")
@@ -231,7 +231,7 @@ def test_a_length_left_to_the_device_fills_all_masks_and_keeps_the_sure_ones(
 def test_another_shape_is_asked_place_by_place(zoo: Zoo, tmp_path: Path) -> None:
     """AdaEDL's bound on a block: the places before the first whose entropy is too large."""
     folder = zoo.path("llama", layers=4)
-    target = Lab.load(target=folder, device="cpu").target
+    target = zoo.load(folder)
     drafter = made.dflash(tmp_path, target)
     lab = Lab(target, {}, {"dflash": str(drafter)})
     bound = 1 - (0.2 * entropy(reference(folder, drafter, PROMPT, SIZE - 1))).sqrt()
@@ -242,7 +242,7 @@ def test_another_shape_is_asked_place_by_place(zoo: Zoo, tmp_path: Path) -> None
 
 
 def test_a_drafter_that_serves_again_begins_anew(zoo: Zoo, tmp_path: Path) -> None:
-    target = Lab.load(target=zoo.path("llama", layers=4), device="cpu").target
+    target = zoo.model("llama", layers=4)
     lab = Lab(target, {}, {"dflash": str(made.dflash(tmp_path, target))})
     living = prepare(lab, "dflash")
     first, again = (lab.run("dflash", PROMPT, reuse=living, max_new_tokens=12) for _ in range(2))
@@ -281,7 +281,7 @@ def speculators(folder: Path, target: Model, draft_vocab: int) -> Path:
 def test_a_drafter_of_speculators_brings_its_own_vocabulary(zoo: Zoo, tmp_path: Path, draft_vocab: int) -> None:
     """Against the reference with its embeddings and head put into the target, whose states are taken from before."""
     path = zoo.path("llama", layers=4)
-    target = Lab.load(target=path, device="cpu").target
+    target = zoo.load(path)
     folder = speculators(tmp_path / "s", target, draft_vocab)
     lab = Lab(target, {}, {"dflash": str(folder)})
     weights = load_file(folder / "model.safetensors")
@@ -310,7 +310,7 @@ def test_a_drafter_of_speculators_brings_its_own_vocabulary(zoo: Zoo, tmp_path: 
     ],
 )
 def test_what_of_speculators_is_refused(zoo: Zoo, tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    target = Lab.load(target=zoo.path("llama", layers=4), device="cpu").target
+    target = zoo.model("llama", layers=4)
     folder = speculators(tmp_path, target, 96)
     config = json.loads((folder / "config.json").read_text()) | change
     (folder / "config.json").write_text(json.dumps(config))

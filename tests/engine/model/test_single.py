@@ -18,6 +18,7 @@ from engine.model.decoder import New
 from engine.model.layers import Sight
 from engine.model.lean import LeanCache, LeanDecoder
 from engine.model.single import Single
+from tests.engine.once import loaded_once
 from tests.engine.zoo import Zoo
 
 IDS = [5, 9, 33, 7, 60, 12, 8, 41, 17, 29]
@@ -181,7 +182,8 @@ def chain(head: Any, memory: Any, n: int, width: int) -> tuple[Tensor, Tensor]:
 
 @pytest.fixture(scope="module")
 def lab() -> Lab:
-    return Lab.load("tiny")
+    with loaded_once():
+        return Lab.load("tiny", device="cpu")
 
 
 @torch.inference_mode()

@@ -9,12 +9,15 @@ import pytest
 from engine.lab import Lab
 from engine.tasks import load_problems
 from engine.training.command import main
+from tests.engine.once import loaded_once
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Runs of the shipped pair: greedy ones of EAGLE-3, a warm one, and one of HeteroSpec along the cumulative path."""
-    folder, lab = tmp_path_factory.mktemp("traces"), Lab.load("tiny", device="cpu", threads=1)
+    folder = tmp_path_factory.mktemp("traces")
+    with loaded_once():
+        lab = Lab.load("tiny", device="cpu", threads=1)
     prompts = [problem.prompt for problem in load_problems("arithmetic", "train", 2, 7)]
 
     def save(name: str, method: str, prompt: str, **options: Any) -> Path:

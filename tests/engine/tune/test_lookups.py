@@ -6,6 +6,7 @@ from engine.lab import Lab
 from engine.tasks import load_problems
 from engine.trace.store import Trace
 from engine.tune.lookups import again
+from tests.engine.once import loaded_once
 
 PROMPT = load_problems("functions", "heldout", 1)[0].prompt
 LENGTHS = (1, 3, 16)
@@ -13,7 +14,8 @@ LENGTHS = (1, 3, 16)
 
 @pytest.fixture(scope="module")
 def tiny() -> Lab:
-    return Lab.load("tiny", device="cpu")
+    with loaded_once():
+        return Lab.load("tiny", device="cpu")
 
 
 def rounds(trace: Trace) -> list[tuple[int, int, int]]:
