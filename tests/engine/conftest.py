@@ -11,8 +11,10 @@ from tests.engine.toy import toy_lab
 from tests.engine.zoo import Zoo
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def _one_thread() -> None:
+    """For each test anew: commands of training set another number, at which the tests behind them took several times as
+    much of the processor."""
     torch.set_num_threads(1)
 
 
