@@ -53,10 +53,10 @@ class ToyDecoder:
         cache.crop(new.start)
         ids, T = new.ids.tolist(), len(new.ids)
         pos = list(range(new.start, new.start + T)) if new.pos is None else new.pos.tolist()
-        sees = torch.ones(T, T, dtype=torch.bool).tril() if new.block is None else new.block
+        sees = [[j <= t for j in range(T)] for t in range(T)] if new.block is None else new.block.tolist()
         rows = []
         for t in range(T):
-            before = [j for j in range(T) if j != t and sees[t, j] and pos[j] == pos[t] - 1]
+            before = [j for j in range(T) if j != t and sees[t][j] and pos[j] == pos[t] - 1]
             last = self.V if pos[t] == 0 else (ids[before[0]] if before else cache.ids[pos[t] - 1])
             rows.append(self.table[pos[t] % 2, last, ids[t]])
         cache.ids += ids
