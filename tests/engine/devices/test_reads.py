@@ -14,6 +14,7 @@ from engine.methods import CARDS, get_card
 from engine.runs import costs as measuring
 from engine.shapes import SHAPES
 from engine.trace.events import Round
+from engine.trace.store import Trace
 from tests.engine.devices.pretend import EMBEDDED, PROMPTS, Pretend, embedded, loaded, pretended
 from tests.engine.drafters.heads import headed
 from tests.engine.zoo import Zoo
@@ -37,21 +38,23 @@ def kind(card: Card) -> str:
 
 def reads(
     lab: Lab, mode: Pretend, method: str, prompt: str | list[int], n: int = 32, **options: Any
-) -> list[tuple[int, list[str]]]:
-    """For each round but the first, which has the prefill in it: steps of drafting, and the lines that waited."""
-    found, before = list[tuple[int, list[str]]](), 0
+) -> tuple[Trace, list[tuple[int, list[str]]]]:
+    """A run, and for each round but the first, which has the prefill in it: steps of drafting, and the lines that
+    waited."""
+    trace, found, before = Trace(), list[tuple[int, list[str]]](), 0
     for event in lab.stream(method, prompt, max_new_tokens=n, seed=5, **options):
+        trace.append(event)
         if isinstance(event, Round):
             found.append((event.extras.get("draft_tokens", event.levels) + 1, mode.waits[before:]))
         before = len(mode.waits)
-    return found[1:]
+    return trace, found[1:]
 
 
 def check(lab: Lab, mode: Pretend, method: str, prompt: str | list[int], temperature: float, n: int = 32) -> None:
     """The bounds of a method."""
     forced = {"force": True} if "judge" in method else {}
     for record, bound in (("light", LIGHT[kind(get_card(method))]), ("full", FULL)):
-        rounds = reads(lab, mode, method, prompt, n, temperature=temperature, record=record, **forced)
+        _, rounds = reads(lab, mode, method, prompt, n, temperature=temperature, record=record, **forced)
         assert rounds
         for steps, lines in rounds:
             assert len(lines) <= bound + APART.get(method, 0) + LOOKS.get(method, 0) * steps, (record, steps, lines)
@@ -85,14 +88,15 @@ def test_a_chain_that_is_asked_after_each_token_waits_once_a_step(
     monkeypatch.setattr(measuring, "_measured", lambda *_: Costs(Curve(((1, 9.0), (16, 9.5))), start=0.1, step=0.1))
     path = zoo.path("llama", vocab=32)
     noise = zoo.draft_path(path, "noise")
-    here = Lab(loaded(path, "cpu"), {"draft": loaded(noise, "cpu")})
+    here = Lab(zoo.load(path, "float32"), {"draft": zoo.load(noise, "float32")})
     given = {"temperature": temperature, "record": "light", **knobs}
     want = here.run(method, [5, 9, 12, 7], max_new_tokens=16, seed=5, **given)
     with pretended() as mode:
         lab = Lab(loaded(path, "cuda:0"), {"draft": loaded(noise, "cuda:0")})
-        trace = lab.run(method, [5, 9, 12, 7], max_new_tokens=16, seed=5, **given)
-        for steps, lines in reads(lab, mode, method, [5, 9, 12, 7], 16, **given):
-            assert len(lines) <= LIGHT["chain"] + steps, (steps, lines)
+        trace, rounds = reads(lab, mode, method, [5, 9, 12, 7], 16, **given)
+    assert rounds
+    for steps, lines in rounds:
+        assert len(lines) <= LIGHT["chain"] + steps, (steps, lines)
     drafted = [event.drafted for event in trace.rounds]
     assert trace.token_ids == want.token_ids and drafted == [event.drafted for event in want.rounds]
     assert max(drafted) > 1

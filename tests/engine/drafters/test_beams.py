@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from functools import cache
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,11 +38,16 @@ SETTINGS = [
 THIRD = Path(os.environ.get("DRAFTSCOPE_TEST_MODELS", ""))
 
 
+@cache
+def network(folder: Path) -> Any:
+    """A model of transformers'."""
+    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+
+
 def theirs(folder: Path, ids: Sequence[int], stops: Sequence[int], new: int, n: int, penalty: float, early: str) -> Any:
     """Tokens (end token included) and score of transformers' beam search."""
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     x = torch.tensor([list(ids)])
-    out = model.generate(
+    out = network(folder).generate(
         x,
         attention_mask=torch.ones_like(x),
         do_sample=False,

@@ -25,12 +25,9 @@ def rounds(trace: Trace) -> list[tuple[int, int, int]]:
 @pytest.mark.parametrize("name", ["pld", "anpd", "suffix", "sam"])
 @pytest.mark.parametrize("prompt", [PROMPT, "Question: Lena has 53 roses. She sells 46.\nAnswer:"])
 def test_rounds_with_shorter_drafts_are_those_that_come(tiny: Lab, name: str, prompt: str) -> None:
-    def run(length: int) -> Trace:
-        return tiny.run(name, prompt, max_new_tokens=40, record="light", gamma=length)
-
-    probe = run(16)
-    met = [list(again(tiny, probe, length) or ()) for length in LENGTHS]
-    assert met == [rounds(run(length)) for length in LENGTHS]
+    runs = [tiny.run(name, prompt, max_new_tokens=40, record="light", gamma=length) for length in LENGTHS]
+    met = [list(again(tiny, runs[-1], length) or ()) for length in LENGTHS]
+    assert met == [rounds(run) for run in runs]
     assert any(accepted for _, accepted, _ in met[0])
 
 
