@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.model import Model
+from engine.model import Model, load_model
 from engine.runs import loading
 
 MOST = 12  # models that are kept
@@ -25,7 +25,7 @@ def _files(folder: Path) -> tuple[tuple[str, int, int], ...]:
 def loaded_once() -> Iterator[None]:
     """Within the block a lab's models come from those of earlier blocks: weights and tokenizer are shared, the rest is
     the lab's own. A folder whose files have changed is read anew; so is all that is on the hub or on a GPU."""
-    plain = loading.load_model
+    plain = load_model
 
     def load(ref: str | Path, device: str = "auto", *given: Any, **named: Any) -> Model:
         folder = Path(ref)

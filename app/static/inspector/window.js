@@ -1,6 +1,6 @@
 // @ts-check
-// The window that the target read beside a draft (lookahead decoding): what it predicted of the coming tokens, a row
-// for each pass ago, below the text that came to stand there.
+// The window that the target read beside a draft: what it predicted of the coming tokens, a row for each pass ago,
+// below the text that it came to be.
 
 import { h } from "../dom.js";
 import { pieceOf } from "../draw.js";

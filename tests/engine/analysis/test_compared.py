@@ -81,7 +81,7 @@ def test_every_method_compares_however_early_it_is_cut(case: str, rounds: int, p
 
 def test_a_lane_without_a_token_has_no_speed() -> None:
     """A search over beams settles its first tokens after some calls."""
-    plain, beam = recorded("all_methods-00-ar", "all_methods-32-beam").values()
+    plain, beam = recorded("all_methods-00-ar", "all_methods-33-beam").values()
     found = compared({"plain": plain, "beam": cut(beam, 2, "stopped")}).verdicts["beam"]
     assert (found.speedup, found.unsaid, found.cause) == (None, "it has no token yet", "too early")
     assert found.text == "Beam search (cpu, float32): no token yet. Only 2 target calls: too few to name a cause."

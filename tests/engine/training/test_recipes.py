@@ -109,7 +109,9 @@ def test_the_target_answers_the_share_that_is_asked_for(
     """Of four chunks a family, spread evenly; each problem once."""
     monkeypatch.setattr(features, "load_problems", lambda family, split, n, seed: [f"{family} {i}" for i in range(n)])
     jobs: list[Any] = list(_jobs(["a", "b"], 400, greedy, 0))
-    assert [i for i in range(4) if jobs[2 * i][1]] == own and [jobs[2 * i + 1][1] for i in own] == [True] * len(own)
+    assert [i for i in range(4) if jobs[2 * i][1]] == own and [jobs[2 * i + 1][1] for i in own] == [
+        features.CHUNK
+    ] * len(own)
     assert sorted(p for problems, _ in jobs for p in problems) == sorted(f"{f} {i}" for f in "ab" for i in range(200))
 
 
