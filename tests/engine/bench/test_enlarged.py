@@ -40,6 +40,7 @@ def labs(enlarged: Path) -> tuple[Lab, Lab]:
     return Lab.load(preset="tiny", dtype="float32"), large
 
 
+@pytest.mark.thorough
 def test_passes_are_the_small_model_s(labs: tuple[Lab, Lab]) -> None:
     """Of target and draft, while residual channels, heads, neurons and layers are what was asked for."""
     small, large = labs
