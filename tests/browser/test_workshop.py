@@ -359,7 +359,7 @@ def test_accuracy_is_drawn_with_intervals_or_its_command_is_told(visit):
     expect(chart).to_contain_text("transfer")
     expect(chart.get_by_text("The rule is ahead here.", exact=True)).to_be_visible()
     expect(chart).to_contain_text("40 held-out problems")
-    expect(chart).to_contain_text("own threshold 0.2. One note. Another. Made by made up")
+    expect(chart).to_contain_text("on the prompts where its ROC area is 0.9. One note. Another. Made by made up")
     boxes = [point.bounding_box() for point in chart.locator(".plot .point").all()]
     label = chart.locator(".plot .annotation-text").bounding_box()
     right, below = label["x"] + label["width"], label["y"] + label["height"]
