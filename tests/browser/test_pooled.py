@@ -151,6 +151,7 @@ def test_own_traces_that_are_read_while_the_room_is_left_are_there_when_it_is_op
     page, held = opened(), list[Any]()
     page.route("**/lab/pooled", lambda route: held.append(route) if first or _posts(route) else route.fallback())
     if first:  # nothing is on show yet
+        page.wait_for_url(re.compile("room=runs"))  # the address follows the page 150 ms later
         page.reload()
         page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
     path = str(next(iter(made(1))).save(tmp_path / "one.jsonl"))
