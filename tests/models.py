@@ -116,8 +116,10 @@ there; all other ways, and other varieties of these, are refused with the reason
 
 The assistants of Gemma 4 write nothing alone: they draft for it (docs/methods/mtp.md).
 
-*lean* is the engine's own forward (`engine/model/lean.py`), *generic* goes through transformers itself. Chains only means
-that some layers keep one running state: methods that draft trees draft chains there, and beam search is refused.
+*lean* is the engine's own forward (`engine/model/lean.py`), *generic* goes through transformers itself. Where a model
+goes on with one text alone (running states, no positions from outside), methods that draft trees draft chains, and beam
+search is refused. What can only be read on token by token, or keeps nothing that could be cut back to the accepted
+tokens, runs all the same and gains no time: the signals are right, the speed is what it is (`engine/model/ways.py`).
 
 {count}
 

@@ -140,7 +140,7 @@ def _alike(name: str, decoder: Decoder, model: Model, ids: list[int], whole: Ten
     for _ in range(2):
         session = Session(decoder, model.vocab, model.device, 2 * TEXT)
         session.forward(ids[:4])
-        if not decoder.only_chains:
+        if not decoder.why_chains:
             session.forward(ids[:9], TREE)
         for n in range(10, TEXT):
             session.forward(ids[:n], chain(ids[n : n + 3]))

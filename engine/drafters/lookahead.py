@@ -45,9 +45,7 @@ class Lookahead:
     @staticmethod
     def unable(target: Model) -> str:
         """Why a target cannot read the window."""
-        if not target.only_chains:
-            return ""
-        return "its window is a tree, and some layers of this model keep one running state for a single past."
+        return f"its window is a tree, and {target.one_past}" if target.only_chains else ""
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.columns, self.entries = int(knobs["window"]), int(knobs["entries"])

@@ -106,7 +106,7 @@ class TextCache:
 class ServedDecoder:
     """Rows of logits that say one thing: which token is the first choice (0 there, -inf elsewhere)."""
 
-    only_chains = True
+    why_chains = "a server goes on with one text"
 
     def __init__(self, choices: Choices, vocab: int) -> None:
         """`vocab` ids."""

@@ -8,15 +8,15 @@ import torch
 
 from engine.errors import ConfigError, ModelMismatch
 from engine.model import network
-from engine.model.decoder import Decoder
-from engine.model.generic import GenericDecoder, obstacle
+from engine.model.decoder import Decoder, chains_told
+from engine.model.generic import GenericDecoder
 from engine.model.graphs import graphed
-from engine.model.layers import layers_of
 from engine.model.lean import lean_from
 from engine.model.model import Model
 from engine.model.seq2seq import parts_of
 from engine.model.tokens import Tokenizer, stops_of
 from engine.model.trial import fault
+from engine.model.ways import obstacle, ways
 
 SPARSE = "Some layers read only the {most} positions that they score highest; of such that score alike, any."
 
@@ -96,7 +96,7 @@ def _crossed(name: str, hf: Any, tokenizer: Any, config: Any, revision: str, tri
         dtype=dtype,
         device=device,
         revision=revision,
-        lean=not parts.decoder.only_chains,
+        lean=not parts.decoder.why_chains,
         devices=network.devices_of(hf, device),
         notes=(*parts.notes, *_waiting(network.offloaded(hf))),
         seam=parts.seam,
@@ -105,22 +105,18 @@ def _crossed(name: str, hf: Any, tokenizer: Any, config: Any, revision: str, tri
 
 
 def _generic(hf: Any, name: str, text: Any, context: int, trial: tuple[int, torch.device] | None) -> GenericDecoder:
-    """A decoder through transformers itself, after its trial with so many ids on a device.
+    """The first decoder through transformers itself that stands its trial, with so many ids on a device.
 
     Raises:
-        ModelMismatch: the network takes no positions or masks, keeps what cannot be cut back, or is not exact in
-        pieces.
+        ModelMismatch: the network reads in both directions, or no way is exact in pieces.
     """
     if reason := obstacle(hf):
         raise ModelMismatch(f"{name} {reason}")
-    try:
-        layers = layers_of(text, context)
-    except ValueError as error:
-        raise ModelMismatch(f"{name} {error}.") from None
-    decoder = GenericDecoder(hf, layers)
-    if trial and (wrong := fault(hf, decoder, *trial)):
-        raise ModelMismatch(f"{name} {wrong}, so no draft could be checked.")
-    return decoder
+    for decoder in ways(hf, text, context):
+        if not (wrong := fault(hf, decoder, *trial) if trial else ""):
+            return decoder
+        decoder.let_go()
+    raise ModelMismatch(f"{name} {wrong}, so no draft could be checked.")
 
 
 def _notes(multimodal: bool, decoder: Decoder, packing: str, stored: str, context: int, text: Any) -> list[str]:
@@ -129,7 +125,8 @@ def _notes(multimodal: bool, decoder: Decoder, packing: str, stored: str, contex
     kinds = getattr(text, "layer_types", None) or ()
     return [
         *(["Text only: the parts that see or hear are not used."] if multimodal else []),
-        *(["Some layers keep one running state: drafts are chains, never trees."] if decoder.only_chains else []),
+        *chains_told(decoder.why_chains),
+        *([decoder.slow] if isinstance(decoder, GenericDecoder) and decoder.slow else []),
         *([SPARSE.format(most=getattr(text, "index_topk", None) or "few")] if "indexed_attention" in kinds else []),
         *([network.packing_said(stored or packing, unpacked=not packing)] if stored or packing else []),
         *([f"Read up to {context} of {most} positions, where its rotation does not change."] if context < most else []),

@@ -72,7 +72,7 @@ class Attention(Protocol):
 class CrossDecoder:
     """See the module text. Build with `crossed_from`, which knows what fits; it takes the decoder's weights out."""
 
-    only_chains = False
+    why_chains = ""
 
     def __init__(self, hf: Any, never: Sequence[int] = ()) -> None:
         """`never`: ids that generation must not write (Marian's pad)."""

@@ -38,7 +38,7 @@ class WholeDecoder:
     """Runs the decoder within the whole transformers model; slower than `CrossDecoder`, right for every family whose
     cache keeps keys and values of all positions."""
 
-    only_chains = True
+    why_chains = "its decoder takes no positions or masks from outside"
 
     def __init__(self, hf: Any, layers: int) -> None:
         """`layers` of the decoder."""

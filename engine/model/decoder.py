@@ -34,6 +34,11 @@ class Rows:
     looks: Tensor | None = None
 
 
+def chains_told(why: str) -> list[str]:
+    """What a reader is told of a model that checks chains only, for a reason; nothing of others."""
+    return [f"{why[0].upper()}{why[1:]}: drafts are chains, never trees."] if why else []
+
+
 class Cache(Protocol):
     """Keys and values of one sequence, in slots 0..n-1."""
 
@@ -51,8 +56,8 @@ class Decoder(Protocol):
     """A causal network that can run new rows against a cache."""
 
     @property
-    def only_chains(self) -> bool:
-        """Whether it can run no branching draft."""
+    def why_chains(self) -> str:
+        """Why it can run no branching draft, as a clause; empty where it can."""
 
     def cache(self, capacity: int) -> Cache:
         """An empty cache for at most `capacity` slots."""

@@ -1,8 +1,9 @@
 """Any other causal architecture, through transformers itself: a cache of the whole sequence, 4-D masks, explicit
-positions."""
+positions. Networks that take no positions go on with one text alone, and so check chains."""
 
 import inspect
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -19,18 +20,9 @@ from engine.sampling import sent
 MARKS = 16  # states of earlier places that are kept to go back to
 REFED = 24  # committed rows fed again together with a draft, at most; more are run on their own first
 
+SLOW = "It reads on one token at a time, so checking a draft takes as long as writing it."
+
 State = list[tuple[dict[int, Any], dict[int, Any], dict[int, bool]]]  # of each layer that keeps some
-
-
-def obstacle(hf: Any) -> str:
-    """Why this network cannot run draft trees through transformers; empty when it can."""
-    if not cache_name(hf.forward):
-        return "keeps no key-value cache that could hold a draft tree."
-    if "position_ids" not in inspect.signature(hf.forward).parameters or getattr(hf.config, "alibi", False):
-        return "takes no positions from outside, which a draft tree needs."
-    if getattr(text_config(hf.config), "use_bidirectional_attention", None) is True:  # some say of which tokens
-        return "reads its prompt in both directions, so that nothing it has read can be kept when tokens follow."
-    return ""
 
 
 class GenericCache:
@@ -123,8 +115,14 @@ class GenericDecoder:
     """Runs the whole transformers model; slower than lean, right for every causal model whose layers `layers_of`
     knows."""
 
-    def __init__(self, hf: Any, layers: Layers) -> None:
-        self.hf, self.layers = hf, layers
+    def __init__(
+        self, hf: Any, layers: Layers, why_chains: str = "", *, placed: bool = True, stepwise: bool = False
+    ) -> None:
+        """`why_chains`: see `Decoder`. `placed`: positions and masks are given from outside. `stepwise`: behind its
+        first tokens a text goes on row by row, as some layers read on from their states in no other way."""
+        self.hf, self.layers, self.why_chains = hf, layers, why_chains
+        self._placed, self.stepwise = placed, stepwise
+        self.slow = SLOW if stepwise else ""  # what a reader is told of the time of its passes
         self._skipper, self._tempered = Skipper(hf), Tempered(hf)
         self.dtype = hf.get_input_embeddings().weight.dtype  # of the masks; a quantised model's own may be no float
         self._cached = cache_name(hf.forward)
@@ -132,22 +130,20 @@ class GenericDecoder:
         self._shared = bool(getattr(text_config(hf.config), "num_kv_shared_layers", 0))
         self._last: Tensor | None = None  # what the layers have given to the head in the pass that runs [1, T, D]
         self._heard = False  # whether that could be noted in a pass before
-        for body in bodies_of(hf):
-            body.register_forward_hook(self._note)
+        self._hooks = [body.register_forward_hook(self._note) for body in bodies_of(hf)]
         self._top: Tensor | None = None  # what the last layer has given in that pass, before the last norm [1, T, D]
-        for layer in self._skipper.layers[-1:]:
-            layer.register_forward_hook(self._note_top)
+        self._hooks += [layer.register_forward_hook(self._note_top) for layer in self._skipper.layers[-1:]]
+
+    def let_go(self) -> None:
+        """Watch the network no longer: another decoder runs it."""
+        for hook in self._hooks:
+            hook.remove()
 
     def _note_top(self, layer: Any, given: Any, output: Any) -> None:
         self._top = output if torch.is_tensor(output) else output[0]
 
     def _note(self, body: Any, given: Any, output: Any) -> None:
         self._last = output[0] if torch.is_tensor(output[0]) else None
-
-    @property
-    def only_chains(self) -> bool:
-        """A running state has one past, so the branches of a tree cannot share it."""
-        return self.layers.keeps_states
 
     @property
     def layerwise(self) -> bool:
@@ -165,14 +161,24 @@ class GenericDecoder:
         return logits_of(self.hf, last_TD, input_ids=ids)
 
     def run(self, cache: GenericCache, new: New, taps: Sequence[int], want: int) -> Rows:
-        tail = len(new.ids) - want  # committed rows before the root
         cache.crop(new.start)
-        if self.only_chains and want > 1 and tail > REFED:
-            before = self._pass(cache, New(new.ids[:tail], None, new.start, None), taps, 1)
-            after = self._pass(cache, New(new.ids[tail:], None, new.start + tail, None), taps, want)
-            kept = torch.cat((before.taps, after.taps)) if before.taps is not None and after.taps is not None else None
-            return Rows(after.logits, torch.cat((before.last, after.last)), kept)
-        return self._pass(cache, new, taps, want)
+        parts = list[Rows]()
+        for a, b in pairwise(self._cuts(len(new.ids), want, new.start)):
+            whole = b - a == len(new.ids)
+            part = new if whole else New(new.ids[a:b], None, new.start + a, None, new.skip, new.proposes)
+            parts.append(self._pass(cache, part, taps, max(1, min(b - a, b - (len(new.ids) - want)))))
+        if len(parts) == 1:
+            return parts[0]
+        logits, last = torch.cat([x.logits for x in parts])[-want:], torch.cat([x.last for x in parts])
+        kept = [x.taps for x in parts if x.taps is not None]
+        return Rows(logits, last, torch.cat(kept) if kept else None)
+
+    def _cuts(self, rows: int, want: int, start: int) -> list[int]:
+        """Where rows are cut into passes: nowhere but where states are kept, which are marked between passes."""
+        tail = rows - want  # committed rows before the root
+        if self.stepwise:
+            return [0, *range(1 if start else tail + 1, rows + 1)]
+        return [0, tail, rows] if self.layers.keeps_states and want > 1 and tail > REFED else [0, rows]
 
     def _pass(self, cache: GenericCache, new: New, taps: Sequence[int], want: int) -> Rows:
         T, start = len(new.ids), new.start
@@ -182,20 +188,21 @@ class GenericDecoder:
         every = bool(taps) or not self._heard  # the states of all layers, which are large, only where they are wanted
         with self._skipper.without(new.skip), self._tempered.at(pos, start):
             out = self.hf(
-                input_ids=new.ids[None],
-                position_ids=pos[None],
-                attention_mask=self._masks(new, pos),
-                use_cache=True,
                 output_hidden_states=every,
-                **{self._cached: cache.kv},
+                **self._given(cache, new, pos),
                 **({"logits_to_keep": self._rows(T, want, pos.device)} if self._keep else {}),
             )
         seen, self._last = self._last, None
         self._heard = seen is not None
-        last = (out.hidden_states[-1] if seen is None else seen)[0].to(out.logits.device)
+        last = (out.hidden_states[-1] if seen is None else seen)[0, -T:].to(out.logits.device)
         top, self._top = self._top, None
-        kept = [_state(out.hidden_states, top, i)[0].to(last.device) for i in sorted(taps)]
+        kept = [_state(out.hidden_states, top, i)[0, -T:].to(last.device) for i in sorted(taps)]
         return Rows(out.logits[0, -want:], last, torch.cat(kept, -1) if kept else None)
+
+    def _given(self, cache: GenericCache, new: New, pos: Tensor) -> dict[str, Any]:
+        """What the network is given of rows at these positions, and of those before them."""
+        given = {"input_ids": new.ids[None], "use_cache": True, self._cached: cache.kv}
+        return given | ({"position_ids": pos[None], "attention_mask": self._masks(new, pos)} if self._placed else {})
 
     def _rows(self, T: int, want: int, device: torch.device) -> "int | Tensor":
         """Which rows logits are wanted of. Told a number, transformers leaves all others out of the last layers where
@@ -211,4 +218,4 @@ class GenericDecoder:
         if (sight := self.layers.alike) is not None:
             return mask_of(see, sight.of(pos, kpos), self.dtype)
         masks = {name: mask_of(see, sight.of(pos, kpos), self.dtype) for name, sight in self.layers.sights.items()}
-        return masks | ({"linear_attention": None, "conv": None} if self.only_chains else {})
+        return masks | ({"linear_attention": None, "conv": None} if self.layers.keeps_states else {})

@@ -123,7 +123,7 @@ class Lease:
 class GraphedDecoder:
     """A lean decoder on one device whose small passes are captured. `why_not` says why it no longer captures any."""
 
-    only_chains = False
+    why_chains = ""
 
     def __init__(self, lean: LeanDecoder, capturer: Capturer) -> None:
         self.lean, self.capturer, self.why_not = lean, capturer, ""

@@ -31,7 +31,6 @@ KEPT = {  # transformers' layer of a cache -> the one used here
     LinearAttentionAndSlidingWindowAttentionLayer: LinearAttentionAndFullAttentionLayer,
 }
 STATES = (LinearAttentionLayer, LinearAttentionAndFullAttentionLayer)
-UNLIKE = ("moshi",)  # types whose window was seen not to be the mask of one
 WINDOWED = {"sliding_attention": "sliding_attention", "hybrid_sliding": "sliding_attention"}  # kind -> name of its mask
 
 
@@ -61,6 +60,7 @@ class Layers:
     sights: Mapping[str, Sight] = field(default_factory=lambda: {"full_attention": EVERYTHING})
     kinds: tuple[type[Any], ...] = ()
     numbers: tuple[int, ...] = ()  # states that each layer keeps, where it keeps some
+    by_slot: bool = False  # whether some look at the slots of tokens, not at their positions
 
     @property
     def keeps_states(self) -> bool:
@@ -97,6 +97,7 @@ def layers_of(config: Any, context: int) -> Layers:
         sights(config, context),
         tuple(KEPT[type(layer)] for layer in kept),
         tuple(getattr(layer, "number_of_states", 0) for layer in kept),
+        "local" in (getattr(config, "attention_layers", None) or ()),
     )
 
 
@@ -104,17 +105,11 @@ def sights(config: Any, context: int) -> dict[str, Sight]:
     """How far the attention layers of a configuration see, by the name of their mask.
 
     Raises:
-        ValueError: a window that is no single number, or one that no mask can set.
+        ValueError: a window that is no single number.
     """
     window, chunk = _bound(config, "sliding_window", context), _bound(config, "attention_chunk_size", context)
     if not getattr(config, "use_sliding_window", True):
         window = 0
-    if "local" in (getattr(config, "attention_layers", None) or ()):
-        raise ValueError(
-            "has local attention that counts slots, not positions, which is wrong for the branches of a tree"
-        )
-    if window and getattr(config, "model_type", "") in UNLIKE:
-        raise ValueError(f"attends through a window of {window} positions that is no plain mask")
     kinds = getattr(config, "layer_types", None)
     if kinds is None:
         return {"full_attention": Sight(window, 0 if window else chunk)}

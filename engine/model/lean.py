@@ -72,7 +72,7 @@ class LeanCache:
 class LeanDecoder:
     """See the module text. Build with `lean_from`, which knows what fits; it takes the weights out of the module."""
 
-    only_chains = False
+    why_chains = ""
 
     def __init__(self, hf: Any) -> None:
         config, body = hf.config, hf.model

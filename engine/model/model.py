@@ -40,7 +40,13 @@ class Model:
     @property
     def only_chains(self) -> bool:
         """Whether it can check no branching draft."""
-        return self.decoder.only_chains
+        return bool(self.decoder.why_chains)
+
+    @property
+    def one_past(self) -> str:
+        """Why it can check no branching draft, as a sentence; empty where it can."""
+        why = self.decoder.why_chains
+        return f"{self.name} can check chains only: {why}." if why else ""
 
     @property
     def layerwise(self) -> bool:

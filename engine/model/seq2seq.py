@@ -12,6 +12,7 @@ from engine.errors import ConfigError, ModelMismatch, unknown
 from engine.model.crossed import CrossDecoder, crossed_from
 from engine.model.crossweights import RELATIVE
 from engine.model.crosswhole import WholeDecoder
+from engine.model.decoder import chains_told
 from engine.model.network import context_of
 from engine.model.seam import Seam
 from engine.model.trial import fault
@@ -161,6 +162,6 @@ def _notes(generation: Any, decoder: CrossDecoder | WholeDecoder) -> list[str]:
     ]
     return [
         "Encoder-decoder: the prompt is the source, and is read once.",
-        *(["Its decoder takes no positions or masks from outside: drafts are chains."] if decoder.only_chains else []),
+        *chains_told(decoder.why_chains),
         *([f"Settings of its checkpoint that are not applied: {', '.join(untold)}."] if untold else []),
     ]

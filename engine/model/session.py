@@ -84,8 +84,8 @@ class Session:
             raise ConfigError("a forward pass needs at least one token")
         if n + size > self.slots:
             raise ConfigError(f"{n} tokens and a draft of {size} do not fit the {self.slots} positions of this run.")
-        if self.decoder.only_chains and not draft.is_chain:
-            raise ConfigError("this model can check chains only: some of its layers keep one running state.")
+        if (why := self.decoder.why_chains) and not draft.is_chain:
+            raise ConfigError(f"this model can check chains only: {why}.")
         start = self._cache.back(self._reuse(tokens))
         self._forget(tokens[:start])  # stays true if the pass fails
         pieces, at = list[Rows](), start

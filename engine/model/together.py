@@ -145,7 +145,7 @@ class JoinedDecoder(Generic[P]):
     def __init__(self, packing: Joins[P], crew: Crew, places: int, slots: int, waits: bool) -> None:
         """Sequences have room for `slots` slots, or more where they ask for it; so many `places` are made at a time."""
         self.packing, self.crew, self.waits = packing, crew, waits
-        self.only_chains = packing.decoder.only_chains
+        self.why_chains = packing.decoder.why_chains
         self._places, self._slots = places, slots
         self._free: dict[int, list[P]] = {}
 

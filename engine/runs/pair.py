@@ -227,14 +227,14 @@ class Pair:
             return f"{card.title} reads more of the target than the server at {self.target.revision} tells."
         if not self.target.only_chains or SHAPES[card.shape].KIND != "beams":
             return ""
-        return f"{card.title} reads branches side by side. {self._one_past}"
+        return f"{card.title} reads branches side by side. {self.target.one_past}"
 
     def adapted(self, card: Card) -> str:
         """How a card runs otherwise on these models than elsewhere: as a chain where it would draft a tree; empty when
         it does not."""
         if not self.target.only_chains or SHAPES[card.shape].KIND not in TREES:
             return ""
-        return f"Drafts a chain here. {self._one_past}"
+        return f"Drafts a chain here. {self.target.one_past}"
 
     def otherwise(self, card: Card) -> str:
         """How a card runs otherwise on these models than elsewhere, in sentences: as a chain, drafted for by a model
@@ -247,12 +247,6 @@ class Pair:
         """Why the levels of a head are not captured although the target's passes are; empty when they are, or are no
         levels."""
         return why_not(self.target.decoder, self.asset(role))
-
-    @property
-    def _one_past(self) -> str:
-        if self.target.seam:
-            return f"The decoder of {self.target.name} takes no positions or masks, which the branches of a tree need."
-        return f"Layers of {self.target.name} keep one running state, which the branches of a tree cannot share."
 
     def hindrance(self, card: Card) -> str:
         """Why a card cannot run at its defaults: something is not loaded, or an asset cannot be used; empty when it

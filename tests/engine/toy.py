@@ -40,7 +40,7 @@ class ToyCache:
 class ToyDecoder:
     """`table` [2, V + 1, V, V]: by parity of the position, by the token before (V at the start), by the token itself."""
 
-    only_chains = False
+    why_chains = ""
 
     def __init__(self, table: Tensor) -> None:
         self.table = table

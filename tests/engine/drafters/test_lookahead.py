@@ -236,8 +236,8 @@ def test_near_the_end_of_the_context_the_window_is_left_out_and_the_text_stays(z
 
 def test_models_with_running_states_are_refused_with_the_reason(zoo, monkeypatch):
     lab = zoo.lab("llama", draft=None, vocab=12, seed=5)
-    monkeypatch.setattr(type(lab.target), "only_chains", property(lambda _: True))
-    with pytest.raises(ConfigError, match="its window is a tree"):
+    monkeypatch.setattr(type(lab.target.decoder), "why_chains", "it goes on with one text")
+    with pytest.raises(ConfigError, match=r"its window is a tree, .* check chains only: it goes on with one text"):
         lab.run("lookahead", PROMPT, max_new_tokens=4)
 
 

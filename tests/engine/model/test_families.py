@@ -23,11 +23,12 @@ from engine.lab import Lab
 from engine.model import Model, Session, generic, load_model
 from engine.model.checkpoint import weight_bytes
 from engine.model.decoder import Decoder
-from engine.model.generic import REFED, GenericCache, GenericDecoder, obstacle
+from engine.model.generic import REFED, GenericCache, GenericDecoder
 from engine.model.layers import EVERYTHING, Sight, layers_of, sights
 from engine.model.lean import LeanDecoder, lean_from
 from engine.model.network import CACHES, auto_class, cache_name, drop_senses
 from engine.model.outline import outline
+from engine.model.ways import RereadingDecoder, ways
 from engine.trace.events import RunStarted
 from tests.engine.model import readers, tiny
 from tests.engine.model.families import (
@@ -137,11 +138,10 @@ def test_the_cache_is_given_by_the_name_that_a_network_has_for_it(name: str) -> 
     known_names = [name if one == own else one for one in signature(forward).parameters]
     renamed.__signature__ = Signature([Parameter(one, Parameter.KEYWORD_ONLY) for one in known_names])  # type: ignore[attr-defined]
     hf.forward = renamed
-    if name not in CACHES:
-        assert obstacle(hf) == "keeps no key-value cache that could hold a draft tree."
-        return
-    assert not obstacle(hf)
-    session = Session(GenericDecoder(hf, layers_of(config, 512)), tiny.VOCAB, torch.device("cpu"), 40)
+    decoder = next(ways(hf, config, 512))
+    assert isinstance(decoder, RereadingDecoder) is (name not in CACHES)
+    assert decoder.why_chains == ("" if name in CACHES else "it keeps no key-value cache")
+    session = Session(decoder, tiny.VOCAB, torch.device("cpu"), 40)
     session.forward(PROMPT[:5])
     found = session.forward([*PROMPT[:5], 4, 8])
     assert near(found.logits[-1], forward(input_ids=torch.tensor([[*PROMPT[:5], 4, 8]])).logits[0, -1]) < CLOSE
@@ -211,6 +211,53 @@ def test_running_states_are_set_back(folders: Mapping[str, Path], monkeypatch: p
     assert apart(model, hf) > 10 * CLOSE
 
 
+ONE_TEXT = {  # type -> how it goes on with one text, what its limits say, and how a plain way would be wrong
+    "bloom": ("takes no positions from outside: drafts are chains", ""),
+    "gpt_neo": ("local attention counts slots, not positions: drafts are chains", ""),
+    "mamba": ("keep one running state: drafts are chains", "one token at a time"),
+    "jamba": ("keep one running state: drafts are chains", "one token at a time"),
+    "openai-gpt": ("keeps no key-value cache: drafts are chains", "reads the whole text again"),
+    "minimax": ("cannot be cut back to the accepted tokens: drafts are chains", "reads the whole text again"),
+}
+
+
+@pytest.mark.parametrize("kind", ONE_TEXT)
+def test_networks_that_go_on_with_one_text_check_chains(kind: str, tmp_path: Path) -> None:
+    """Whatever is accepted, far behind a window too, and in texts that begin anew."""
+    folder = tiny.make(kind, tmp_path)
+    model, hf = load_model(folder, "cpu"), plain_model(folder)
+    assert model.only_chains and not model.lean and apart(model, hf) <= CLOSE
+    check_rounds(model, hf)
+    why, slow = ONE_TEXT[kind]
+    assert why in model.notes[0] and why.split(":")[0] in model.one_past
+    assert model.notes[1:] == () if not slow else slow in model.notes[1]
+
+
+def test_states_that_go_on_with_one_token_alone_are_given_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mamba's scan begins at zero whenever it reads several tokens: that was wrong, and a trial notices it."""
+    folder = tiny.make("mamba", tmp_path)
+    hf = plain_model(folder)
+    decoder = known(GenericDecoder, load_model(folder, "cpu").decoder)
+    assert decoder.stepwise and decoder._cuts(6, 4, 0) == [0, 3, 4, 5, 6] and decoder._cuts(3, 1, 9) == [0, 1, 2, 3]
+    monkeypatch.setattr("engine.model.ways.STEPWISE", ())  # as of a type that nobody has tried yet
+    again = load_model(folder, "cpu")
+    assert known(GenericDecoder, again.decoder).stepwise and apart(again, hf) <= CLOSE
+    monkeypatch.setattr("engine.model.assembly.fault", lambda *_: "")
+    assert apart(load_model(folder, "cpu"), hf) > 100 * CLOSE
+
+
+def test_what_is_reread_is_cut_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a rejected draft nothing is read again; without the cut it would be."""
+    folder = tiny.make("openai-gpt", tmp_path)
+    model, hf = load_model(folder, "cpu"), plain_model(folder)
+    whole = RereadingDecoder._given
+    monkeypatch.setattr(
+        RereadingDecoder, "_given", lambda one, cache, new, pos: whole(one, cache, replace(new, start=10**6), pos)
+    )
+    monkeypatch.setattr("engine.model.ways.Text.crop", lambda text, n: None)
+    assert apart(model, hf) > 100 * CLOSE
+
+
 @torch.inference_mode()
 def check_rounds(model: Model, hf: torch.nn.Module) -> None:
     """Many rounds of one rejected draft after another: refed rows stay bounded, and every pass is right."""
@@ -236,7 +283,7 @@ def test_trees_become_chains_where_states_run(folders: Mapping[str, Path]) -> No
         assert trace.token_ids == wanted and any(r.drafted > 1 for r in trace.rounds)
         assert all(node.parent == i - 1 for r in trace.rounds for i, node in enumerate(r.nodes))
         assert "keep one running state" in known(RunStarted, trace.head).extras["adapted"]
-    assert "cannot share" in lab.unavailable()["beam"] and "recycle" not in lab.unavailable()
+    assert "one running state" in lab.unavailable()["beam"] and "recycle" not in lab.unavailable()
     with pytest.raises(ConfigError, match="one running state"):
         lab.run("beam", PROMPT)
     with pytest.raises(ConfigError, match="chains only"):

@@ -108,6 +108,7 @@ TYPES: dict[str, dict[str, Any]] = {  # what a type needs besides
     "modernbert-decoder": {"bos_token_id": 1},
     "emu3_text_model": {"bos_token_id": 1},
     "mllama_text_model": {"bos_token_id": 1},
+    "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
     "mamba2": {"num_heads": 8, "head_dim": 16, "n_groups": 2, "state_size": 8, "chunk_size": 8},
     "zaya": {"num_experts_per_tok": 1},
     "xlnet": {"d_head": 16, "d_inner": 96},
