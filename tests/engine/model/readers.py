@@ -102,7 +102,7 @@ TYPES: dict[str, dict[str, Any]] = {
     "prophetnet": {"ngram": 2, "num_buckets": 8, "relative_max_distance": 20},
     "pegasus_x": {"num_global_tokens": 4, "block_size": 8},
     "fsmt": {"langs": ["en", "de"], "src_vocab_size": VOCAB, "tgt_vocab_size": VOCAB},
-    "t5gemma": {"encoder": PART, "decoder": PART},
+    "t5gemma": {"encoder": PART, "decoder": PART, "decoder_start_token_id": 3},  # without a cache padding is never seen
 }
 
 
