@@ -28,12 +28,12 @@ from engine.model.decoder import Decoder
 from engine.model.devices import DTYPES, KINDS, accelerators, described, placement, synchronise
 from engine.model.generic import GenericDecoder
 from engine.model.graphs import Again, Capturer, CudaCapturer, GraphedDecoder, obstacle
-from engine.model.layers import layers_of
 from engine.model.lean import LeanDecoder
 from engine.model.load import weights
 from engine.model.network import text_config
 from engine.model.trial import CLOSE, ROUGH
 from engine.model.unpacking import packing_of
+from engine.model.ways import ways
 
 TEXT = 24  # tokens of the text that paths are compared on
 LAUNCHES, PASSES = 2000, 20
@@ -114,7 +114,8 @@ def _checks(model: Model, folder: str) -> Iterator[Check]:
     hf.eval()
     whole = hf(input_ids=torch.tensor([ids], device=model.device)).logits[0, -1, : model.vocab]
     limit = CLOSE.get(DTYPES[model.dtype], ROUGH)
-    paths: dict[str, Decoder] = {"generic": GenericDecoder(hf, layers_of(text_config(hf.config), model.context))}
+    own = model.decoder if isinstance(model.decoder, GenericDecoder) else None
+    paths: dict[str, Decoder] = {"generic": own or next(ways(hf, text_config(hf.config), model.context))}
     lean = model.decoder.lean if isinstance(model.decoder, GraphedDecoder) else model.decoder
     if isinstance(lean, LeanDecoder):
         paths["lean"] = lean

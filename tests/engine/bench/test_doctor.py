@@ -77,6 +77,13 @@ def test_multimodal_models_are_examined_by_their_text_part_and_readers_not(short
         examine(load_model(readers.make("t5", tmp_path / "t5"), "cpu"), str(tmp_path / "t5"))
 
 
+@pytest.mark.parametrize("kind", ["bloom", "mamba", "rwkv"])
+def test_models_that_go_on_with_one_text_are_examined_as_they_run(kind: str, short: None, tmp_path: Path) -> None:
+    folder = tiny.make(kind, tmp_path, layers=2)
+    report = examine(load_model(folder, "cpu"), str(folder))
+    assert report.well and [c.state for c in report.checks if "eager" in c.name] == ["ok"]
+
+
 def test_what_is_not_captured_is_told(zoo: Zoo, short: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Layers with windows are captured; a model over several devices is not, and the report says so."""
     window = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 0}
