@@ -72,7 +72,7 @@ export function watchFlags(store, lab) {
 function minedOf(run) {
   let state = known.get(run);
   if (!state || state.version !== version || state.prompt !== run.head?.prompt) {
-    const sets = run.head && mined ? mined.of(run.head.prompt) : [];
+    const sets = run.head && mined ? mined.of(run.head.prompt, run.head.models.target) : [];
     state = {
       version,
       prompt: run.head?.prompt,

@@ -10,6 +10,7 @@ const LARGEST = 20_000_000; // characters of one file
  * @typedef {import("./types/workshop.js").Item} Item
  * @typedef {import("./types/workshop.js").Mined} Mined
  * @typedef {import("./types/workshop.js").MinedHead} MinedHead
+ * @typedef {import("./types/workshop.js").NamedModel} NamedModel
  * @typedef {import("./types/workshop.js").MinedPrompt} MinedPrompt
  * @typedef {import("./types/workshop.js").MinedSet} MinedSet
  * @typedef {import("./types/mining.js").Label} Label
@@ -84,6 +85,11 @@ export const swapOf = (label) => `${visible(pieceOfLabel(label, "target"))} → 
 /** The response up to the swap, as text. @param {Item} item @returns {string} */
 export const before = (item) => (item.prompt.pieces ?? []).slice(0, item.label.t).join("");
 
+/** Whether two models, as heads name them, are one; who is not named may be.
+ * @param {NamedModel} [a] @param {NamedModel} [b] @returns {boolean} */
+const sameModel = (a, b) =>
+  !a || !b || (a.revision && b.revision ? a.revision === b.revision : !a.id || !b.id || a.id === b.id);
+
 /** Where two texts first differ, moved back to the start of a word; -1 when they are the same.
  * @param {string} a @param {string} b @returns {number} */
 export function firstDifference(a, b) {
@@ -141,11 +147,12 @@ export function createMined(api) {
       sets.set(set.name, set);
       mined.emit();
     },
-    /** Naive sets come last, but the set shown first. */
-    of(text) {
+    /** Naive sets come last, but the set shown first. What another target did with a swap says nothing of this one. */
+    of(text, target) {
       const others = [...sets.values()].sort((a, b) => Number(a.head.naive ?? false) - Number(b.head.naive ?? false));
       const first = sets.get(mined.shown);
       return [...new Set(first ? [first, ...others] : others)]
+        .filter((set) => sameModel(set.head.models?.target, target))
         .map((set) => set.items.filter((item) => item.prompt.text === text))
         .filter((items) => items.length);
     },

@@ -175,6 +175,21 @@ test("recorded sets that did not come are asked for again", async () => {
   assert.equal(asked, 2);
 });
 
+test("labels of another target are none of a run's", () => {
+  const mined = createMined({});
+  const set = emptySet("own", { ...HEAD, models: { target: { id: "tiny", revision: "sha256:1" } } });
+  addPrompt(set, { ...prompt("p", [label(1)]), text: "Why?" });
+  mined.put(set);
+  const known = (target, text = "Why?") => mined.of(text, target).flat().length;
+  assert.deepEqual(
+    [known({ id: "tiny", revision: "sha256:1" }), known({ id: "a copy", revision: "sha256:1" })],
+    [1, 1],
+  );
+  assert.deepEqual([known({ id: "tiny", revision: "sha256:2" }), known({ id: "mamba", revision: "" })], [0, 0]);
+  assert.equal(known({ id: "tiny" }), 1, "of files that do not say what its weights are");
+  assert.deepEqual([known(undefined), known(undefined, "What?")], [1, 0]);
+});
+
 test("a column is sorted either way with what is not known last", () => {
   assert.deepEqual(
     inOrder([0.2, null, 0.9, 0.05], (one) => one, false),

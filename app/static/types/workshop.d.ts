@@ -6,6 +6,11 @@ import type { Label, MiningEvent, PromptFinished } from "./mining.js";
 import type { Store } from "./store.js";
 import type { InLine, MinedAbout, MineRequest } from "./wire.js";
 
+/** A model as heads of traces and of mined files name it; what its weights are, where that is known. */
+export interface NamedModel {
+  readonly id?: string;
+  readonly revision?: string;
+}
 /** First line of a mined file: what was mined, and with which models. */
 export interface MinedHead {
   readonly kind: "mining";
@@ -13,7 +18,7 @@ export interface MinedHead {
   readonly task: string;
   /** each mismatch by itself, no swap kept */
   readonly naive?: boolean;
-  readonly models?: Readonly<Record<string, { readonly id?: string }>>;
+  readonly models?: Readonly<Record<string, NamedModel>>;
   /** the judge that scored the labels */
   readonly judge?: { readonly threshold?: number } | null;
 }
@@ -55,8 +60,8 @@ export interface Mined {
   /** A recorded set by name. */
   open(name: string): Promise<MinedSet>;
   put(set: MinedSet): void;
-  /** What is known of a prompt: a list of items for each set that holds it. */
-  of(text: string): (readonly Item[])[];
+  /** What is known of a prompt and a target, as a run's head names it: a list of items for each set that holds them. */
+  of(text: string, target: NamedModel | undefined): (readonly Item[])[];
 }
 
 export type Opinion = "agree" | "disagree" | "unsure";
