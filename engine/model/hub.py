@@ -132,10 +132,21 @@ def _fetched(ref: str, name: str) -> Path | None:
 
 def missing(ref: str, error: Exception) -> str:
     """Why a checkpoint cannot be loaded, in a sentence."""
+    if blocks := gguf_in(ref):
+        return f"{blocks} is a GGUF file. Write it as a folder first: python -m engine unpack {blocks} --out FOLDER"
     if is_folder(ref):
         return f"The folder {ref} is not a complete model: {first_line(error)}"
     kind = "Neither a folder here nor a model that the hub gives"
     return f"{kind}: {ref!r}. Check the spelling, the network, or give a local folder. ({first_line(error)})"
+
+
+def gguf_in(ref: str) -> Path | None:
+    """The GGUF file that a reference names, or that its folder has in place of safetensors."""
+    place = Path(ref)
+    if place.suffix == ".gguf" and place.is_file():
+        return place
+    files = sorted(place.glob("*.gguf")) if is_folder(ref) and not any(place.glob("*.safetensors")) else []
+    return files[0] if files else None
 
 
 def unpackable(name: str, how: str, error: Exception) -> str:
