@@ -113,7 +113,8 @@ weights alone) are unpacked at load without any further package, FP8 where no de
 are the plain matrices, on the same path as the type's plain checkpoints, with their memory
 (`tests/engine/model/test_unpacking.py`). BitNet's run packed, torchao's and bitsandbytes' (4 bits) where their package is
 there; all other ways, and other varieties of these, are refused with the reason. `python -m engine unpack` writes a GGUF
-file as a plain folder, of the architectures that transformers reads (`tests/engine/model/test_ggufs.py`).
+file, of the architectures that transformers reads, or pickled weights as a plain folder
+(`tests/engine/model/test_rewritten.py`).
 
 The assistants of Gemma 4 write nothing alone: they draft for it (docs/methods/mtp.md).
 

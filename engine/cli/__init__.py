@@ -29,7 +29,7 @@ COMMANDS = {  # by name: the file with its parser, and what it does
     "pooled": ("pooled", "pool the traces of many runs into HeteroSpec's figures and tables"),
     "bench": ("bench", "measure speeds, interleaved in one process: ratios as median (smallest to largest)"),
     "enlarge": ("enlarge", "make a pair as large as real ones that writes what the embedded pair writes"),
-    "unpack": ("unpack", "write a GGUF file as a folder that loads"),
+    "unpack": ("unpack", "write a GGUF file, or pickled weights, as a folder that loads"),
     "advise": (
         "advise",
         "measure which method and settings pay for which kind of prompt, and write the serving engine's configuration",

@@ -1,17 +1,22 @@
-"""`unpack`: a GGUF file, as llama.cpp and its kin run it, as a folder that loads here."""
+"""`unpack`: a GGUF file, as llama.cpp and its kin run it, or pickled weights, as a folder that loads here."""
 
 import argparse
 from pathlib import Path
 from typing import Any
 
 from engine.model.devices import DTYPES
-from engine.model.ggufs import unpack
+from engine.model.rewritten import unpack
 
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser("unpack")
-    parser.add_argument("file", type=Path, metavar="FILE.gguf", help="a whole file; parts of one are joined before")
+    parser.add_argument(
+        "source",
+        type=Path,
+        metavar="FILE.gguf|FOLDER",
+        help="a GGUF file, whole (parts of one are joined before), or a folder with pytorch_model.bin",
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where the model is written")
     parser.add_argument(
         "--dtype",
@@ -23,10 +28,10 @@ def add_parser(subparsers: Any) -> None:
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Write the folder, and print what the file held and how the model is loaded."""
-    found, dtype = unpack(args.file, args.out, args.dtype)
+    """Write the folder, and print what the source held and how the model is loaded."""
+    found, dtype = unpack(args.source, args.out, args.dtype)
     print(
-        f"{args.file.name}: {found.architecture}, {found.size / 1e6:.1f} M weights ({found.told()}), as {dtype}\n"
+        f"{args.source.name}: {found.architecture}, {found.size / 1e6:.1f} M weights ({found.told()}), as {dtype}\n"
         f"--target {args.out}"
     )
     return 0

@@ -132,21 +132,25 @@ def _fetched(ref: str, name: str) -> Path | None:
 
 def missing(ref: str, error: Exception) -> str:
     """Why a checkpoint cannot be loaded, in a sentence."""
-    if blocks := gguf_in(ref):
-        return f"{blocks} is a GGUF file. Write it as a folder first: python -m engine unpack {blocks} --out FOLDER"
+    if said := unread(ref):
+        return said
     if is_folder(ref):
         return f"The folder {ref} is not a complete model: {first_line(error)}"
     kind = "Neither a folder here nor a model that the hub gives"
     return f"{kind}: {ref!r}. Check the spelling, the network, or give a local folder. ({first_line(error)})"
 
 
-def gguf_in(ref: str) -> Path | None:
-    """The GGUF file that a reference names, or that its folder has in place of safetensors."""
-    place = Path(ref)
+def unread(ref: str) -> str:
+    """What a reference names, or its folder has in place of safetensors, that is not read at load; with the command
+    that makes a folder of it. Empty where there is nothing of that kind."""
+    place, anew = Path(ref), "Write it anew first: python -m engine unpack {} --out FOLDER"
     if place.suffix == ".gguf" and place.is_file():
-        return place
-    files = sorted(place.glob("*.gguf")) if is_folder(ref) and not any(place.glob("*.safetensors")) else []
-    return files[0] if files else None
+        return f"{place} is a GGUF file. {anew.format(place)}"
+    if not is_folder(ref) or any(place.glob("*.safetensors")):
+        return ""
+    if files := sorted(place.glob("*.gguf")):
+        return f"{files[0]} is a GGUF file. {anew.format(files[0])}"
+    return f"The weights in {place} are pickled. {anew.format(place)}" if any(place.glob("pytorch_model*.bin")) else ""
 
 
 def unpackable(name: str, how: str, error: Exception) -> str:

@@ -18,7 +18,7 @@ from engine.model import lean, network
 from engine.model.assembly import assembled
 from engine.model.checkpoint import complete
 from engine.model.devices import dtype_on, pick_device
-from engine.model.hub import Glance, fault, gguf_in, glance, headers, indexed, missing, unpackable
+from engine.model.hub import Glance, fault, glance, headers, indexed, missing, unpackable, unread
 from engine.model.load import no_assistant, reason_of, ways_to_load
 from engine.model.model import Model
 from engine.model.products import halves_work, second
@@ -148,8 +148,7 @@ def _whole(ref: str, files: Glance) -> None:
     """
     known = indexed(files.folder) or set(files.weights)
     if not known:
-        none = f"{ref} has no model.safetensors, and other formats of weights are not read."
-        raise AssetError(missing(ref, ValueError(none)) if gguf_in(ref) else none)
+        raise AssetError(unread(ref) or f"{ref} has no model.safetensors, and other formats of weights are not read.")
     if lost := sorted(known - set(files.weights)):
         raise AssetError(f"{ref} lacks {lost[0]}" + (f" and {len(lost) - 1} more files." if lost[1:] else "."))
 

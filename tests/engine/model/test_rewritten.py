@@ -1,6 +1,7 @@
-"""GGUF files as folders: what llama.cpp's own writer made of the embedded target is the embedded target again."""
+"""GGUF files and pickled weights as folders: what llama.cpp's own writer made of the embedded target is that again."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from engine.errors import AssetError, ConfigError, LabError, ModelMismatch
 from engine.files.places import ROOT
 from engine.lab import Lab
 from engine.model import load_model
-from engine.model.ggufs import contents_of, unpack
 from engine.model.outline import outline
+from engine.model.rewritten import contents_of, unpack
 
 TARGET, DRAFT = ROOT / "assets/tiny/target", ROOT / "assets/tiny/draft"
 PROMPT = "Question: Emma starts with 66 coins. She gives 9 to each of 3 friends."
@@ -142,7 +143,7 @@ def test_what_cannot_be_unpacked_is_refused_in_words(tmp_path: Path, monkeypatch
     refused(tmp_path / "plain.gguf", ConfigError, "no GGUF file")
     refused(tmp_path / "cut.gguf", AssetError, "is damaged")
     refused(write(tmp_path / "part.gguf", "Q8_0", parts=3), ConfigError, "one of 3 parts")
-    refused(write(tmp_path / "clip.gguf", "Q8_0", "clip"), ModelMismatch, "architecture 'clip', which transformers")
+    refused(write(tmp_path / "clip.gguf", "Q8_0", "clip"), ModelMismatch, "architecture 'clip', and transformers")
     refused(write(tmp_path / "few.gguf", "Q8_0", layers=9), ModelMismatch, "lacks 27 of the tensors")
     refused(whole, ConfigError, "Did you mean 'float16'", "float17")
     refused(whole, ConfigError, "is not empty", out=".")
@@ -150,3 +151,28 @@ def test_what_cannot_be_unpacked_is_refused_in_words(tmp_path: Path, monkeypatch
     refused(whole, ConfigError, r"0\.0 GB are needed .* 0\.0 GB are free", out="small")
     monkeypatch.setitem(sys.modules, "gguf", None)
     refused(whole, ConfigError, "pip install gguf")
+
+
+def test_pickled_weights_are_written_anew_and_run_no_code(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    shutil.copytree(TARGET, old)
+    weights = load_file(old / "model.safetensors")
+    (old / "model.safetensors").unlink()
+    names = sorted(weights)
+    for i, part in enumerate((names[:50], names[50:])):
+        tensors, file = {name: weights[name] for name in part}, old / f"pytorch_model-0000{i + 1}-of-00002.bin"
+        torch.save(tensors, file, _use_new_zipfile_serialization=i == 1)  # the first as torch wrote them before 1.6
+    index = {name: f"pytorch_model-0000{1 + (name in names[50:])}-of-00002.bin" for name in names}
+    (old / "pytorch_model.bin.index.json").write_text(json.dumps({"metadata": {}, "weight_map": index}))
+    for way in (load_model, outline):
+        with pytest.raises(AssetError, match=r"are pickled\. Write it anew first: python -m engine unpack .*old --out"):
+            way(str(old))
+    found, kept = unpack(old, new)
+    assert (found.architecture, kept, dict(found.weights)) == ("llama", "bfloat16", {"bfloat16": 8_263_936})
+    assert all(torch.equal(load_file(new / "model.safetensors")[name], weights[name]) for name in names)
+    assert load_model(new, "cpu").tokenizer.encode(PROMPT) == load_model(TARGET, "cpu").tokenizer.encode(PROMPT)
+    torch.save({"model.norm.weight": Path("/")}, old / "pytorch_model-00002-of-00002.bin")
+    with pytest.raises(AssetError, match="cannot be read: Weights only load failed"):
+        unpack(old, tmp_path / "worse")
+    with pytest.raises(AssetError, match="has no pytorch_model"):
+        unpack(TARGET, tmp_path / "none")

@@ -1,8 +1,9 @@
-"""GGUF files, which llama.cpp runs, written once as folders that load here: every weight a plain number again.
+"""Checkpoints in formats that are not read at load, written once as folders that are: GGUF files, which llama.cpp runs,
+and pickled weights, which could run code (read as tensors alone here).
 
-transformers reads them, weight by weight and slowly, so that each load would take minutes; the package `gguf` tells how
-their blocks are packed. llama.cpp multiplies blocks with rounded inputs, which is left to it: numbers here are those of
-the stored weights.
+Of a GGUF file every weight is a plain number again. transformers reads it, weight by weight and slowly, so that each
+load would take minutes; the package `gguf` tells how blocks are packed. llama.cpp multiplies blocks with rounded
+inputs, which is left to it: numbers here are those of the stored weights.
 """
 
 import shutil
@@ -11,12 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import torch
 import transformers
 
 from engine import progress
 from engine.errors import AssetError, ConfigError, ModelMismatch, first_line, unknown
+from engine.files.documents import read_object
 from engine.files.written import ready_folder
 from engine.model import network
 from engine.model.devices import DTYPES
@@ -24,12 +27,14 @@ from engine.model.tokens import read_tokenizer
 
 MAGIC = b"GGUF"
 SAMPLE = "A sample:\n  it's 12 + 3.5 = 15.5, naïve 東京"
-HALVES = {"BF16": "bfloat16"}  # stored type -> dtype that holds it as it is; of other halves and of blocks float16
+PICKLES = "pytorch_model*.bin"
+WHOLE = {"F32", "float32", "float64"}  # stored types of weights that no half type holds
+BRAINS = {"BF16", "bfloat16"}  # stored types that bfloat16 holds as they are; other halves and blocks go into float16
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a GGUF file holds: its architecture, and how many weights are stored in which type ("Q4_K", "F32")."""
+    """What a checkpoint holds: its architecture, and how many weights are stored in which type ("Q4_K", "F32")."""
 
     architecture: str
     weights: Mapping[str, int]
@@ -37,9 +42,9 @@ class Contents:
     @property
     def dtype(self) -> str:
         """In which its weights are written if nobody says otherwise."""
-        if set(self.weights) == {"F32"}:
+        if set(self.weights) <= WHOLE:
             return "float32"
-        return next((HALVES[kind] for kind in self.weights if kind in HALVES), "float16")
+        return "bfloat16" if set(self.weights) & BRAINS else "float16"
 
     @property
     def size(self) -> int:
@@ -82,47 +87,75 @@ def contents_of(file: Path) -> Contents:
     return Contents(str(fields.get("general.architecture", "")), weights)
 
 
-def unpack(file: Path, out: Path, dtype: str = "auto") -> tuple[Contents, str]:
-    """Write a GGUF file as a folder with configuration, tokenizer and safetensors; what it held, and the dtype that the
-    weights have now ("auto": float32 where all are, bfloat16 where some are, else float16).
+def unpack(source: Path, out: Path, dtype: str = "auto") -> tuple[Contents, str]:
+    """Write a GGUF file, or a folder whose weights are pickled, as a folder with configuration, tokenizer and
+    safetensors; what it held, and the dtype that the weights have now ("auto": that of the weights, float16 of blocks).
 
     Raises:
-        AssetError, ConfigError: as `contents_of`; the folder is not empty or has no room; an unknown dtype, or one that
-        cannot hold a weight. ModelMismatch: transformers does not read the architecture.
+        AssetError, ConfigError: as `contents_of`; there are no such weights; the folder is not empty or has no room; an
+        unknown dtype, or one that cannot hold a weight. ModelMismatch: transformers does not read the architecture.
     """
     if dtype not in ("auto", *DTYPES):
         raise ConfigError(unknown("dtype", dtype, ("auto", *DTYPES)))
-    found = contents_of(file)
-    kept = found.dtype if dtype == "auto" else dtype
     if ready_folder(out).exists() and any(out.iterdir()):
         raise ConfigError(f"{out} is not empty: name a new folder.")
+    if source.is_dir():
+        found = pickled_in(source)
+        how: dict[str, Any] = {"pretrained_model_name_or_path": str(source)}
+        reading: dict[str, Any] = {"use_safetensors": False, "weights_only": True}
+    else:
+        found = contents_of(source)
+        how = {"pretrained_model_name_or_path": str(source.parent), "gguf_file": source.name}
+        reading = _plainly()
+    kept = found.dtype if dtype == "auto" else dtype
     out.mkdir(parents=True, exist_ok=True)
     needed, free = found.size * DTYPES[kept].itemsize, shutil.disk_usage(out).free
     if free < needed:
         raise ConfigError(f"About {needed / 1e9:.1f} GB are needed in {out}, and {free / 1e9:.1f} GB are free.")
-    place = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name, "trust_remote_code": False}
+    how["trust_remote_code"] = False
     try:
-        config = transformers.AutoConfig.from_pretrained(**place)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(**place)
+        config = transformers.AutoConfig.from_pretrained(**how)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(**how)
         with progress.alone():
             hf, info = network.auto_class(config).from_pretrained(
-                **place, **_plainly(), dtype=DTYPES[kept], output_loading_info=True
+                **how, **reading, dtype=DTYPES[kept], output_loading_info=True
             )
     except Exception as error:  # as in `load_model`
         raise ModelMismatch(
-            f"{file.name} is of the architecture {found.architecture!r}, which transformers "
-            f"{transformers.__version__} does not read: {first_line(error)}"
+            f"{source.name} is of the architecture {found.architecture!r}, and transformers "
+            f"{transformers.__version__} does not read it: {first_line(error)}"
         ) from None
     if lost := sorted(info.get("missing_keys") or ()):
-        raise ModelMismatch(f"{file.name} lacks {len(lost)} of the tensors of its architecture, such as {lost[0]}.")
+        raise ModelMismatch(f"{source.name} lacks {len(lost)} of the tensors of its architecture, such as {lost[0]}.")
     for name, weight in hf.named_parameters():
         if not torch.isfinite(weight).all():
             raise ConfigError(f"{kept} cannot hold all weights of {name}. Use --dtype bfloat16 or float32.")
     hf.save_pretrained(out)
     tokenizer.save_pretrained(out)
     if read_tokenizer(out)(SAMPLE)["input_ids"] != tokenizer(SAMPLE)["input_ids"]:
-        raise ModelMismatch(f"The tokenizer of {file.name} reads a text otherwise once it is written to {out}.")
+        raise ModelMismatch(f"The tokenizer of {source.name} reads a text otherwise once it is written to {out}.")
     return found, kept
+
+
+def pickled_in(folder: Path) -> Contents:
+    """What the pickled weights of a folder hold. They are read as tensors alone: no code of theirs runs.
+
+    Raises:
+        AssetError: it has none, or they are damaged or more than tensors; or no configuration.
+    """
+    files = sorted(folder.glob(PICKLES))
+    if not files:
+        raise AssetError(f"{folder} has no {PICKLES} to write anew.")
+    weights = Counter[str]()
+    try:
+        kind = str(read_object(folder / "config.json").get("model_type", ""))
+        for file in files:
+            mapped = is_zipfile(file)  # as torch writes them since 1.6
+            for tensor in torch.load(file, map_location="cpu", weights_only=True, mmap=mapped).values():
+                weights[str(tensor.dtype).removeprefix("torch.")] += tensor.numel()
+    except Exception as error:  # torch raises whatever it likes of what is no file of tensors
+        raise AssetError(f"{folder} cannot be read: {first_line(error)}") from None
+    return Contents(kind, weights)
 
 
 def _plainly() -> dict[str, Any]:
