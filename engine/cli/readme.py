@@ -128,7 +128,7 @@ def _size(card: dict[str, Any]) -> str:
 
 def _reached(cards: dict[str, Any], columns: dict[str, Cell]) -> list[str]:
     """A table of models: their sizes, and what their evaluations say in each column."""
-    lines = [f"| model | parameters | {' | '.join(columns)} |", "| --- " * (2 + len(columns)) + "|"]
+    lines = [f"| model | trained parameters | {' | '.join(columns)} |", "| --- " * (2 + len(columns)) + "|"]
     for role, card in cards.items():
         cells = [role, _size(card), *(cell(card["evaluation"]) for cell in columns.values())]
         lines.append(f"| {' | '.join(cells)} |")
