@@ -66,7 +66,7 @@ DAMAGE: list[tuple[str, Edit, str]] = [
     ("half the weights", halved, "not a complete model"),
     ("no safetensors", lambda f: (f / "model.safetensors").write_bytes(b"something else"), "not a complete model"),
     ("no weights", lambda f: (f / "model.safetensors").unlink(), "model.safetensors"),
-    ("a pickle instead", pickled, "model.safetensors"),
+    ("a pickle instead", pickled, r"are pickled\. Write it anew first"),
     ("a tensor missing", weights(lambda t: t.pop("model.layers.1.mlp.up_proj.weight")), "layers.1.mlp.up_proj"),
     ("a tensor misshapen", weights(lambda t: t.update({"model.norm.weight": torch.ones(7)})), "not (a )?complete"),
     ("more layers than are told", settings(num_hidden_layers=1), r"hold more layers .*, such as model\.layers\.1\."),
