@@ -14,7 +14,7 @@ from engine.model.source import SourceSession
 
 CLOSE = {torch.float64: 1e-3, torch.float32: 1e-3}  # of the largest logit; rounding alone stays far below
 ROUGH = 0.3  # for half types and packed weights, whose roundings depend on how many rows are run together
-AHEAD = 0.02  # for half types where as many rows are run: of plain weights they round nearly alike then
+AHEAD = {torch.bfloat16: 0.1, torch.float16: 0.1}  # where as many rows are run, which then round nearly alike
 
 
 @torch.inference_mode()
@@ -32,7 +32,7 @@ def fault(hf: Any, decoder: Any, vocab: int, device: torch.device, seam: Seam | 
             return ""  # a run says so itself, and other ids may do
         kept = next(iter(hf.parameters())).dtype
         close = CLOSE[whole.dtype] if kept in CLOSE and whole.dtype in CLOSE else None
-        if (off := _apart(aside[:4], whole[:4])) > (close or (AHEAD if kept.is_floating_point else ROUGH)):
+        if (off := _apart(aside[:4], whole[:4])) > (close or AHEAD.get(kept, ROUGH)):
             return f"sees what follows a token (by {off:.2g} of its largest logit)"
         if seam:
             session: Session = SourceSession(decoder, seam, (32, 32), vocab, device, 64)
