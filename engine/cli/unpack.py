@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.model.devices import DTYPES
-from engine.model.rewritten import unpack
+from engine.model.rewritten import source_of, unpack
 
 
 def add_parser(subparsers: Any) -> None:
@@ -13,9 +13,9 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("unpack")
     parser.add_argument(
         "source",
-        type=Path,
         metavar="FILE.gguf|FOLDER",
-        help="a GGUF file, whole (parts of one are joined before), or a folder with pytorch_model.bin",
+        help="a GGUF file, whole (parts of one are joined before), or a folder with pytorch_model.bin; or one of the "
+        "hub, as owner/name/FILE.gguf or owner/name",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where the model is written")
     parser.add_argument(
@@ -29,9 +29,10 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Write the folder, and print what the source held and how the model is loaded."""
-    found, dtype = unpack(args.source, args.out, args.dtype)
+    source = source_of(args.source)
+    found, dtype = unpack(source, args.out, args.dtype)
     print(
-        f"{args.source.name}: {found.architecture}, {found.size / 1e6:.1f} M weights ({found.told()}), as {dtype}\n"
+        f"{source.name}: {found.architecture}, {found.size / 1e6:.1f} M weights ({found.told()}), as {dtype}\n"
         f"--target {args.out}"
     )
     return 0

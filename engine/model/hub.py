@@ -86,6 +86,18 @@ def fetch(ref: str, what: str, step: int = 1, of: int = 1, also: Sequence[str] =
             raise AssetError(missing(ref, error)) from None
 
 
+def pull(ref: str, patterns: Sequence[str]) -> Path:
+    """The folder of a hub id with its texts and the files of such names, fetched where they are not here yet.
+
+    Raises:
+        AssetError: the hub does not give it.
+    """
+    try:
+        return Path(_snapshot(ref, allow_patterns=(*TEXTS, *patterns)))
+    except Exception as error:  # as in `glance`
+        raise AssetError(missing(ref, error)) from None
+
+
 def indexed(folder: Path) -> set[str]:
     """The files of weights that an index names; none where there is no index.
 

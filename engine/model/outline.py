@@ -30,6 +30,10 @@ from engine.model.weights import FAMILIES, sizes
 Shapes = dict[str, tuple[int, ...]]  # of tensors by name
 HALVES = (torch.bfloat16, torch.float16)
 POSITIONS = 4096  # of a text, at most, that memory is reckoned for
+NOTHING = (
+    "{ref} has no model.safetensors, and other formats of weights are not read at load. Pickled weights and GGUF files "
+    "are written anew by python -m engine unpack."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +152,7 @@ def _whole(ref: str, files: Glance) -> None:
     """
     known = indexed(files.folder) or set(files.weights)
     if not known:
-        raise AssetError(unread(ref) or f"{ref} has no model.safetensors, and other formats of weights are not read.")
+        raise AssetError(unread(ref) or NOTHING.format(ref=ref))
     if lost := sorted(known - set(files.weights)):
         raise AssetError(f"{ref} lacks {lost[0]}" + (f" and {len(lost) - 1} more files." if lost[1:] else "."))
 

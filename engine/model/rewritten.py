@@ -23,6 +23,7 @@ from engine.files.documents import read_object
 from engine.files.written import ready_folder
 from engine.model import network
 from engine.model.devices import DTYPES
+from engine.model.hub import pull
 from engine.model.tokens import read_tokenizer
 
 MAGIC = b"GGUF"
@@ -85,6 +86,21 @@ def contents_of(file: Path) -> Contents:
     if (parts := int(fields.get("split.count", 1))) > 1:
         raise ConfigError(f"{file} is one of {parts} parts: join them first (llama-gguf-split --merge).")
     return Contents(str(fields.get("general.architecture", "")), weights)
+
+
+def source_of(ref: str) -> Path:
+    """The file or folder that a reference names: here, or of the hub, from which it is fetched ("owner/name" with
+    pickled weights, "owner/name/file.gguf").
+
+    Raises:
+        AssetError: it is neither here nor on the hub.
+    """
+    here, (*owner, file) = Path(ref), ref.split("/")
+    if here.exists() or here.is_absolute():
+        return here
+    if file.endswith(".gguf"):
+        return pull("/".join(owner), (file,)) / file if owner else here
+    return pull(ref, (PICKLES,))
 
 
 def unpack(source: Path, out: Path, dtype: str = "auto") -> tuple[Contents, str]:

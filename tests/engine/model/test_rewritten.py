@@ -17,7 +17,7 @@ from engine.files.places import ROOT
 from engine.lab import Lab
 from engine.model import load_model
 from engine.model.outline import outline
-from engine.model.rewritten import contents_of, unpack
+from engine.model.rewritten import contents_of, source_of, unpack
 
 TARGET, DRAFT = ROOT / "assets/tiny/target", ROOT / "assets/tiny/draft"
 PROMPT = "Question: Emma starts with 66 coins. She gives 9 to each of 3 friends."
@@ -176,3 +176,24 @@ def test_pickled_weights_are_written_anew_and_run_no_code(tmp_path: Path) -> Non
         unpack(old, tmp_path / "worse")
     with pytest.raises(AssetError, match="has no pytorch_model"):
         unpack(TARGET, tmp_path / "none")
+
+
+def test_files_of_the_hub_are_fetched_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[tuple[str, list[str]]]()
+
+    def snapshot(ref: str, allow_patterns: list[str], **_: object) -> str:
+        asked.append((ref, allow_patterns[-1:]))
+        if ref == "nobody/nothing":
+            raise OSError("404 Client Error")
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    assert (
+        source_of("owner/name/some.Q4_K_M.gguf") == tmp_path / "some.Q4_K_M.gguf"
+        and source_of("owner/name") == tmp_path
+    )
+    assert asked == [("owner/name", ["some.Q4_K_M.gguf"]), ("owner/name", ["pytorch_model*.bin"])]
+    assert source_of(str(tmp_path)) == tmp_path and source_of("here.gguf") == Path("here.gguf") and len(asked) == 2
+    for ref in ("nobody/nothing", "nobody/nothing/some.gguf", "a/b/c"):
+        with pytest.raises(AssetError, match="Neither a folder here nor a model that the hub gives"):
+            source_of(ref)
