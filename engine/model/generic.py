@@ -134,6 +134,11 @@ class GenericDecoder:
         self._top: Tensor | None = None  # what the last layer has given in that pass, before the last norm [1, T, D]
         self._hooks += [layer.register_forward_hook(self._note_top) for layer in self._skipper.layers[-1:]]
 
+    @property
+    def keeps_states(self) -> bool:
+        """Whether it goes back by marks alone."""
+        return self.layers.keeps_states
+
     def let_go(self) -> None:
         """Watch the network no longer: another decoder runs it."""
         for hook in self._hooks:
@@ -178,7 +183,7 @@ class GenericDecoder:
         tail = rows - want  # committed rows before the root
         if self.stepwise:
             return [0, *range(1 if start else tail + 1, rows + 1)]
-        return [0, tail, rows] if self.layers.keeps_states and want > 1 and tail > REFED else [0, rows]
+        return [0, tail, rows] if self.keeps_states and want > 1 and tail > REFED else [0, rows]
 
     def _pass(self, cache: GenericCache, new: New, taps: Sequence[int], want: int) -> Rows:
         T, start = len(new.ids), new.start
@@ -192,12 +197,16 @@ class GenericDecoder:
                 **self._given(cache, new, pos),
                 **({"logits_to_keep": self._rows(T, want, pos.device)} if self._keep else {}),
             )
+        self._took(cache, out)
         seen, self._last = self._last, None
         self._heard = seen is not None
         last = (out.hidden_states[-1] if seen is None else seen)[0, -T:].to(out.logits.device)
         top, self._top = self._top, None
         kept = [_state(out.hidden_states, top, i)[0, -T:].to(last.device) for i in sorted(taps)]
         return Rows(out.logits[0, -want:], last, torch.cat(kept, -1) if kept else None)
+
+    def _took(self, cache: GenericCache, out: Any) -> None:
+        """What a pass leaves behind, beside what is in the cache already."""
 
     def _given(self, cache: GenericCache, new: New, pos: Tensor) -> dict[str, Any]:
         """What the network is given of rows at these positions, and of those before them."""

@@ -1,25 +1,25 @@
 """The ways in which a network may be run through transformers, best first.
 
 Most take positions and masks from outside, and check trees. Others go on with one text alone and check chains: some of
-them keep running states, or place tokens by the slots they stand in. Of the rest whatever they keep is left unused.
+them keep running states, or place tokens by the slots they stand in; of some that keep things of their own these are
+copied, to go back to. Of the rest whatever they keep is left unused.
 """
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from engine.model.decoder import New
 from engine.model.generic import GenericDecoder
 from engine.model.layers import Layers, layers_of
 from engine.model.network import cache_name, text_config
+from engine.model.onward import CopyingDecoder, RereadingDecoder
 
 STATES = "some layers keep one running state"
 PLACES = "it takes no positions from outside"
 SLOTS = "its local attention counts slots, not positions"
+CACHELESS = "it keeps no key-value cache"
 UNKEPT = "what it keeps cannot be cut back to the accepted tokens"
+OWN = ("state",)  # names of what a forward is given of its past where that is no cache (RWKV)
 STEPWISE = ("falcon_mamba", "jamba", "mamba", "mamba2")  # types that read on from their states one token at a time only
 AT_ODDS = (  # types of which `generate` places or sees tokens otherwise than a plain forward, from the start or later
     *("camembert", "data2vec-text", "hrm_text", "moshi"),
@@ -44,53 +44,19 @@ def obstacle(hf: Any) -> str:
 def ways(hf: Any, text: Any, context: int) -> Iterator[GenericDecoder]:
     """Decoders for a network whose text part has the configuration `text`. The first is right as far as is known; the
     last knows least of it."""
+    known, name = inspect.signature(hf.forward).parameters, cache_name(hf.forward)
     try:
-        layers, unkept = layers_of(text, context), "" if cache_name(hf.forward) else "keeps no key-value cache"
+        layers, why_not = layers_of(text, context), ""
     except ValueError as error:
-        layers, unkept = Layers(), str(error)
-    if not unkept:
-        placed = "position_ids" in inspect.signature(hf.forward).parameters and not getattr(hf.config, "alibi", False)
+        layers, why_not = Layers(), f"it {error}"
+    if name and not why_not:
+        placed = "position_ids" in known and not getattr(hf.config, "alibi", False)
         why = STATES if layers.keeps_states else SLOTS if layers.by_slot else "" if placed else PLACES
         placed = placed and not layers.by_slot
         if text.model_type not in STEPWISE:
             yield GenericDecoder(hf, layers, why, placed=placed)
         if layers.keeps_states:
             yield GenericDecoder(hf, layers, why, placed=placed, stepwise=True)
-    yield RereadingDecoder(hf, f"it {unkept}" if unkept else UNKEPT)
-
-
-class Text:
-    """What a network that keeps nothing has read."""
-
-    length = 0
-
-    def __init__(self, device: torch.device) -> None:
-        self.ids = torch.empty(0, dtype=torch.long, device=device)
-
-    def gather(self, start: int, slots: Sequence[int]) -> None:
-        """Nothing: accepted tokens of a chain stand where they stood."""
-
-    def crop(self, n: int) -> None:
-        self.ids = self.ids[:n]
-
-    def back(self, n: int) -> int:
-        """Any place can be gone on from."""
-        return n
-
-    def mark(self) -> None:
-        """Nothing need be kept."""
-
-
-class RereadingDecoder(GenericDecoder):
-    """Reads the whole text at every pass: slow, and right for every causal network."""
-
-    def __init__(self, hf: Any, why_chains: str) -> None:
-        super().__init__(hf, Layers(), why_chains, placed=False)
-        self.slow = "Every pass reads the whole text again."
-
-    def cache(self, capacity: int) -> Any:
-        return Text(self.hf.get_input_embeddings().weight.device)
-
-    def _given(self, cache: Any, new: New, pos: Tensor) -> dict[str, Any]:
-        cache.ids = torch.cat((cache.ids[: new.start], new.ids))
-        return {"input_ids": cache.ids[None], "use_cache": False}
+    if own := name or next((one for one in OWN if one in known), ""):
+        yield CopyingDecoder(hf, why_not or UNKEPT, own)
+    yield RereadingDecoder(hf, why_not or (UNKEPT if own else CACHELESS))
