@@ -370,11 +370,11 @@ def test_accuracy_is_drawn_with_intervals_or_its_command_is_told(visit):
 
 def test_flags_stand_above_tokens_told_apart_by_shape(visit):
     page = visit()
-    _head, prompts = read_mined(RECORDED)
+    about, prompts = read_mined(RECORDED)
     mined = next(prompt for prompt in prompts if any(label.important for label in prompt.labels))
     (lane,) = traces(("plain",), 8)
     head, end = lane["events"][0], lane["events"][-1]
-    head["prompt"] = mined.text
+    head["prompt"], head["models"] = mined.text, about["models"]
     piece = dict(zip(mined.final, mined.pieces, strict=True))
     token = {"origin": "target", "node": None, "h_draft": None, "h_target": 0.1, "top_target": None, "why": ""}
     rounds = [
