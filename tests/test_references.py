@@ -162,6 +162,22 @@ def test_every_method_has_its_page_and_every_page_a_method() -> None:
         assert card.title in found.title and f"`{card.name}`" in found.title
 
 
+KERNEL = re.compile(r"^\| \[(K\d+)\]\(#k\d+\) \|.*\|([^|]*)\|$", re.M)  # a row: its last cell names methods
+BESIDE = {("universal", "K2")}  # told of another way to draft, that is not the method of the page
+
+
+def test_the_kernels_name_every_method_whose_page_names_them() -> None:
+    rows = dict(KERNEL.findall((FOLDER / "kernels.md").read_text(encoding="utf-8")))
+    assert rows
+    missing = []
+    for card in CARDS:
+        for number in set(re.findall(r"kernels\.md#k(\d+)", section_of(page(card.name), "What it computes").text)):
+            one = card.name, f"K{number}"
+            if one not in BESIDE and f"`{card.name}`" not in rows[one[1]] and "all trees" not in rows[one[1]]:
+                missing.append(one)
+    assert not missing
+
+
 ROW = re.compile(r"^\| `(\w+)` \| `([^`]*)` \| (\w+) \|", re.M)
 
 
