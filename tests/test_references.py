@@ -6,7 +6,9 @@
 import re
 from collections.abc import Iterator
 from functools import cache
+from math import ceil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -176,6 +178,16 @@ def test_the_kernels_name_every_method_whose_page_names_them() -> None:
             if one not in BESIDE and f"`{card.name}`" not in rows[one[1]] and "all trees" not in rows[one[1]]:
                 missing.append(one)
     assert not missing
+
+
+def test_the_page_tells_how_many_tokens_each_low_bin_verifies() -> None:
+    card = next(card for card in CARDS if card.shape == "entropy_binned")
+    usual: dict[str, Any] = {knob.name: knob.default for knob in card.knobs}
+    more = [ceil(usual["depth"] / 2) - place for place in range(usual["low_bins"])]
+    sizes = [int(usual[f"gamma_{place}"] * usual["total_token"]) + delta for place, delta in enumerate(more)]
+    assert sizes == [22, 39, 62]
+    told = section_of(page(card.name), "What it computes").text
+    assert f"of {usual['total_token']}" in told and f"{sizes[0]}, {sizes[1]} and {sizes[2]}" in told
 
 
 ROW = re.compile(r"^\| `(\w+)` \| `([^`]*)` \| (\w+) \|", re.M)
