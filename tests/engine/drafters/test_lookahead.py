@@ -14,6 +14,7 @@ from engine.draft import Draft
 from engine.drafters.lookahead import Lookahead
 from engine.errors import ConfigError
 from engine.lab import Lab
+from engine.learn.pages import page
 from engine.lookup.pool import Met, Pool, trie
 from engine.lookup.window import Window
 from engine.runs.running import prepare
@@ -116,6 +117,17 @@ def test_the_draft_is_what_windows_gave_after_the_last_token(zoo):
         assert {tuple(draft.path_tokens(i)) for i in range(len(draft))} == wanted
         drafted += len(draft)
     assert drafted > 10
+
+
+@pytest.mark.parametrize("ngram", [3, 4, 5])
+def test_a_first_answer_drafts_once_a_full_window_has_given_n_grams_as_the_page_tells(zoo, ngram):
+    lab = zoo.lab("llama", draft=None, vocab=10, seed=5)
+    drafting = set[int]()
+    for seed in range(12):
+        rounds = run(lab, window=15, ngram=ngram, max_new_tokens=12, temperature=1.0, seed=seed).rounds
+        drafting |= {event.index for event in rounds if event.drafted}
+    assert min(drafting) == ngram - 1
+    assert "The first $N - 1$ passes of a first answer draft nothing" in page("lookahead").sections[-1].text
 
 
 # --- the pool -----------------------------------------------------------------------------------------------------
