@@ -146,6 +146,23 @@ def test_citations_that_resolve_pass() -> None:
     assert not dangling(FOLDER / "sd.md", fine)
 
 
+CLASS = re.compile(r"`([A-Z][a-z]+[A-Za-z]*)`")
+FILES = {"Dockerfile"}
+
+
+def test_classes_that_the_design_names_are_there() -> None:
+    files = [path for room in ("engine", "app") for kind in ("*.py", "*.js") for path in (ROOT / room).rglob(kind)]
+    code = "\n".join(path.read_text(encoding="utf-8") for path in files if _ours(path))
+    known = set(re.findall(r"^(?:export )?class (\w+)", code, re.M)) | FILES
+    lost = {
+        (path.name, name)
+        for path in (ROOT / "docs" / "design").glob("*.md")
+        for name in CLASS.findall(path.read_text(encoding="utf-8"))
+        if name not in known
+    }
+    assert not lost
+
+
 SECTIONS = ("What it computes", "Source", "Contested", "Our choices", "Pitfalls")  # of a method's page, in this order
 SHARED = {"README", "register", "kernels", "checks", "nat"}  # pages that belong to no single method
 
