@@ -1,5 +1,6 @@
 """CONTRIBUTING.md tells the truth: its recipes, performed word for word in a copy of the repository, run."""
 
+import inspect
 import re
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from engine.cases.claims import CLAIMS
 from engine.files.places import ROOT
 from engine.files.presets import read_preset
 from engine.methods import get_card
+from engine.parts import Onward
 from engine.tasks.marking import TASKS
 
 BLOCK = re.compile(r"^```(?:python|js)\n(?:#|//) (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -115,3 +117,8 @@ def test_a_view_is_one_file_and_one_line(copy):
     """
     done = subprocess.run([node, "--input-type=module", "-e", script], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "No run yet. | 3 tokens", done.stderr
+
+
+def test_the_hook_of_a_growing_tree_answers_what_the_guide_says() -> None:
+    answer = inspect.signature(Onward.onward).return_annotation
+    assert f"`onward(grown) -> {answer}`" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
