@@ -114,7 +114,9 @@ class Lab(Pair):
     def living(self, method: str | Card, **knobs: Any) -> Method:
         """A method that lives through several runs, as it would on a server: give it to each as `reuse`, or to
         `trajectories` as `keep`. Its tables carry over (knob scope), and where lengths are left to the device
-        (gamma=auto) what it has learnt of them. A run then depends on those before it.
+        (gamma=auto) what it has learnt of them. A run then depends on those before it. Above temperature 0 give each
+        run a seed of its own, as `trajectories` does: drafts from texts that the same uniforms drew depend on those
+        that test them, and then no rule is exact.
 
         Raises:
             ConfigError: an unknown method or knob, or a model that is missing.
@@ -158,7 +160,7 @@ class Lab(Pair):
         """Draw n answers to one prompt, one after another; what the method's tables learn from one serves the next.
 
         Unless told otherwise, answers have at most 256 tokens at temperature 0.6 and are recorded lightly. `keep` is a
-        method of `living` that goes on after this call (knob scope=global).
+        method of `living` that goes on after this call (knob scope=global); the next prompt wants another seed then.
 
         Raises:
             ConfigError: as `stream`; at once for n below 1.

@@ -127,6 +127,29 @@ def test_first_tokens_over_many_seeds() -> None:
     assert first_tokens(toy_lab(V=3, seed=5), SETTINGS[0], 300, gamma=2) > 1e-4
 
 
+def second_answers(lab: Lab, runs: int, apart: int) -> float:
+    """p-value of the first token of second answers, whose drafts are copied from the first and whose seeds lie `apart`
+    from theirs."""
+    distributions: Distributions = {
+        state: joint_distribution(lab.target, [state, 1], 1, SETTINGS[0]) for state in (0, 2, 3)
+    }
+    counts: Counts = defaultdict(Counter)
+    for seed in range(runs):
+        for state in distributions:
+            living = lab.living("pld", continuation="any")
+            options: dict[str, Any] = {"max_new_tokens": 2, "temperature": 1.0, "record": "light", "reuse": living}
+            lab.run("pld", [state, 1], seed=seed, **options)
+            trace = lab.run("pld", [state, 1], seed=seed + apart, **options)
+            counts[state][tuple(trace.token_ids[:1])] += 1
+    return p_value(counts, distributions)
+
+
+@pytest.mark.thorough
+def test_a_method_that_lives_on_is_exact_where_each_run_has_a_seed_of_its_own() -> None:
+    assert second_answers(toy_lab(), 400, apart=1_000_000) > 1e-4
+    assert second_answers(toy_lab(), 400, apart=0) < 1e-6
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("sampling", SETTINGS, ids=IDS)
