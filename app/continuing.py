@@ -42,7 +42,8 @@ def routes(service: Service, sentence: Sentence | None) -> list[BaseRoute]:
 
 
 def parse(service: Service, given: object, address: str = "") -> requests.Request:
-    """The request in plain values; `address` is where it comes from.
+    """The request in plain values; `address` is where it comes from. The seed that is given is that of the run
+    which is continued; what is drawn behind it has another.
 
     Raises:
         ConfigError: something is missing, unknown or out of range; or several methods.
@@ -53,7 +54,13 @@ def parse(service: Service, given: object, address: str = "") -> requests.Reques
         raise ConfigError(f"lanes must name one method, not {len(ask.lanes)}: one text is continued at a time.")
     if ask.chat:
         raise ConfigError("chat must be false: the ids of the prompt already hold the chat template.")
-    return replace(ask, prompt_ids=tuple(asked.prompt_ids), forced=tuple(asked.forced))
+    return replace(ask, seed=_seed(ask, asked), prompt_ids=tuple(asked.prompt_ids), forced=tuple(asked.forced))
+
+
+def _seed(ask: requests.Request, asked: AskedContinuation) -> int:
+    """Another one than drew the beginning, where anything is drawn. A beginning is longer than the one that it goes on
+    from, so that its seed is none of those that drew a part of it."""
+    return ask.seed if ask.sampling.greedy else (ask.seed + len(asked.forced)) % (requests.MOST_SEED + 1)
 
 
 def lines(service: Service, sentence: Sentence | None, ask: requests.Request) -> Lines:

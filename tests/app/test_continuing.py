@@ -7,6 +7,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app import continuing
+from app import request as requests
 from engine.lab import Lab
 from tests.app.fakes import sentence
 from tests.engine.once import loaded_once
@@ -43,6 +44,15 @@ def test_the_lab_reads_prompt_and_beginning_as_tokens_and_the_trace_notes_them(s
     ((method, given),) = seen
     assert method == "chain" and given["prompt"] == [5, 6, 7, 8, 9] and given["seed"] == 3
     assert given["extras"] == {"task": "arithmetic", "forced": 2}
+
+
+def test_a_sampled_text_goes_on_with_uniforms_that_did_not_draw_its_beginning(service):
+    """With the same ones again what follows would hang on what they drew before, and be no draw from the target."""
+    last = requests.MOST_SEED
+    for seed, forced, then in ((3, [8, 9], 5), (5, [8, 9, 4], 8), (last, [8, 9], 1)):
+        asked = ask(seed=seed, forced=forced)
+        assert continuing.parse(service, asked | {"temperature": 1.0}).seed == then
+        assert continuing.parse(service, asked).seed == seed  # greedy: nothing is drawn
 
 
 def test_leaving_ends_the_run_and_frees_the_engine(service, lab):
