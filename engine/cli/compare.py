@@ -236,6 +236,7 @@ def _answers(
     lab: Lab, spec: Spec, prompt: Prompt, options: dict[str, Any], judged: dict[str, bool | None]
 ) -> list[Trace]:
     """A method's run on a prompt, and on each further turn after its own answers; marked where there are right answers.
+    Each turn has a seed of its own: drawn with the uniforms that drew the answers before, it would depend on them.
 
     `judged` holds whether texts are right that were marked for this prompt: the same text is never marked twice, so
     that a program that is as slow as its limit has one verdict for all methods.
@@ -251,7 +252,8 @@ def _answers(
         said.append(text)
         asked = text if turn == 0 else lab.target.tokenizer.conversation(said, options["chat"])
         extras = options["extras"] | ({"conversation": prompt.conversation, "turn": turn} if prompt.more else {})
-        trace = sound(lab.run(name, asked, **options | {"extras": extras}, **given), label(spec))
+        own = options | {"extras": extras, "seed": options["seed"] + turn}
+        trace = sound(lab.run(name, asked, **own, **given), label(spec))
         if mark and prompt.problem:
             if trace.text not in judged:
                 judged[trace.text] = mark.right(prompt.problem, trace.text)

@@ -80,6 +80,7 @@ def test_all_rows_turns_and_categories_are_taken(given: list[str], tmp_path: Pat
     assert second.head.prompt.startswith("turn 1") and second.head.prompt.endswith("and then?")
     assert len(second.head.prompt_ids) > len(first.head.prompt_ids) + len(first.token_ids)
     assert [one.head.extras["turn"] for one in (first, second)] == [0, 1]
+    assert second.head.seed == first.head.seed + 1, "what drew the first answer draws none that reads it"
     assert first.head.extras["conversation"] == second.head.extras["conversation"] != ""
     assert "conversation" not in Trace.load(tmp_path / "0000-ar.jsonl.gz").head.extras
     assert {one["n"] for one in found["sd"]["intervals"].values()} == {PROMPTS}, "a conversation is drawn as a whole"
