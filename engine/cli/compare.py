@@ -1,4 +1,4 @@
-"""`compare`: methods on the same prompts, sampling and seed, in turns: speed and quality pooled, traces on demand."""
+"""`compare`: methods on the same prompts, sampling and seeds, in turns: speed and quality pooled, traces on demand."""
 
 import argparse
 import hashlib
@@ -188,7 +188,7 @@ def _unit(
     judged = dict[str, bool | None]()
     try:
         for repeat in range(args.repeats):
-            options = _options(args, prompt, repeat)
+            options = _options(args, prompt, unit, repeat)
             for spec, one in zip(specs, idle, strict=True):
                 for turn, trace in enumerate(_answers(lab, spec, prompt, options, judged)):
                     one.add(trace)
@@ -209,8 +209,12 @@ def _unit(
     return {"runs": {name: [row.to_json() for row in own] for name, own in rows.items()}, "index": entries}
 
 
-def _options(args: argparse.Namespace, prompt: Prompt, repeat: int) -> dict[str, Any]:
-    """How a prompt is decoded, and what its trace notes; seeds of repeats lie as far apart as those of trajectories."""
+def _options(args: argparse.Namespace, prompt: Prompt, unit: int, repeat: int) -> dict[str, Any]:
+    """How a prompt is decoded, and what its trace notes.
+
+    Each prompt has a seed of its own: with the same uniforms for all, answers would be lucky or not together, and an
+    interval over prompts far too narrow. Repeats lie as far apart as trajectories, behind all turns of the one before.
+    """
     extras: dict[str, Any] = {"key": prompt.key, "task": args.task or "", "command": args.given}
     if prompt.category:
         extras["category"] = prompt.category
@@ -218,7 +222,8 @@ def _options(args: argparse.Namespace, prompt: Prompt, repeat: int) -> dict[str,
         extras["answer"] = prompt.problem.answer
     if args.repeats > 1:
         extras |= {"repeat": repeat, "repeats": args.repeats}
-    return decoding(args) | {"record": args.record, "extras": extras, "seed": args.seed + STRIDE * repeat}
+    seed = args.seed + unit + STRIDE * repeat * len(prompt.turns)
+    return decoding(args) | {"record": args.record, "extras": extras, "seed": seed}
 
 
 def run_all(lab: Lab, specs: Sequence[Spec], prompt: Prompt, options: dict[str, Any]) -> dict[str, Trace]:
@@ -252,7 +257,7 @@ def _answers(
         said.append(text)
         asked = text if turn == 0 else lab.target.tokenizer.conversation(said, options["chat"])
         extras = options["extras"] | ({"conversation": prompt.conversation, "turn": turn} if prompt.more else {})
-        own = options | {"extras": extras, "seed": options["seed"] + turn}
+        own = options | {"extras": extras, "seed": options["seed"] + STRIDE * turn}
         trace = sound(lab.run(name, asked, **own, **given), label(spec))
         if mark and prompt.problem:
             if trace.text not in judged:

@@ -46,7 +46,7 @@ def test_compare_tells_quality_beside_speed(
     assert (found["responses"], found["prompts"], found["repeats"]) == (4, 2, 2)
     assert {"accuracy", "accuracy_difference", "majority", "majority_difference", "same_as_ar"} <= found.keys()
     traces = [Trace.load(path) for path in sorted(out.glob("*-ar.jsonl.gz"))]
-    assert [t.head.seed for t in traces] == [0, 10_000] * 2 and traces[0].token_ids != traces[1].token_ids
+    assert [t.head.seed for t in traces] == [0, 10_000, 1, 10_001] and traces[0].token_ids != traces[1].token_ids
     assert all(t.head.extras["right"] is False and t.head.extras["answer"].isdigit() for t in traces)
     assert main([*given, "--repeats", "2"]) == 0
     assert "majority right, %" in capsys.readouterr().out

@@ -80,9 +80,11 @@ def test_all_rows_turns_and_categories_are_taken(given: list[str], tmp_path: Pat
     assert second.head.prompt.startswith("turn 1") and second.head.prompt.endswith("and then?")
     assert len(second.head.prompt_ids) > len(first.head.prompt_ids) + len(first.token_ids)
     assert [one.head.extras["turn"] for one in (first, second)] == [0, 1]
-    assert second.head.seed == first.head.seed + 1, "what drew the first answer draws none that reads it"
+    assert (first.head.seed, second.head.seed) == (1, 10_001), "what drew an answer draws none that reads it"
     assert first.head.extras["conversation"] == second.head.extras["conversation"] != ""
     assert "conversation" not in Trace.load(tmp_path / "0000-ar.jsonl.gz").head.extras
+    every = [Trace.load(path).head for path in tmp_path.glob("*.jsonl.gz")]
+    assert len({head.seed for head in every}) == len(every) / 2, "one for the runs of a prompt, and of no other"
     assert {one["n"] for one in found["sd"]["intervals"].values()} == {PROMPTS}, "a conversation is drawn as a whole"
     (section,) = pool(read((tmp_path / NAME).read_bytes()))["sections"]
     assert {row["tau"]["n"] for row in section["methods"]} == {PROMPTS}
