@@ -98,17 +98,19 @@ def runs(
     told: Callable[[str], None] = lambda _: None,
 ) -> list[list[Trace]]:
     """Plain decoding and all methods on each prompt, in turns, after a warm-up: a list of runs for each, plain first.
+    Prompts have a seed each, from that of the options on: with the same uniforms their runs would not be independent.
 
     A prompt on which one fails is told and left out for all.
     """
     every: list[Spec] = [("ar", {}), *specs]
     found: list[list[Trace]] = [[] for _ in every]
     warm = False
-    for prompt, extras in prompts:
+    for number, (prompt, extras) in enumerate(prompts):
+        own = options | {"extras": extras, "seed": options.get("seed", 0) + number}
         try:
             if not warm:
-                _turn(lab, every, prompt, options | {"extras": extras})
-            rows = [_turn(lab, every, prompt, options | {"extras": extras}) for _ in range(repeats)]
+                _turn(lab, every, prompt, own)
+            rows = [_turn(lab, every, prompt, own) for _ in range(repeats)]
         except LabError as error:
             told(f"{prompt[:40]!r}: {error}")
             continue

@@ -6,7 +6,8 @@ from engine.drafters import DRAFTERS
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.parts import one_pass
-from engine.tune.advising import grid, probes
+from engine.tune.advising import grid, probes, runs
+from tests.engine.toy import toy_lab
 
 
 def test_a_draft_of_one_pass_is_probed_at_some_lengths_and_others_at_the_longest() -> None:
@@ -34,3 +35,10 @@ def test_drafters_of_one_pass_note_it_and_no_other_does() -> None:
             assert passes or card.drafter != "parallel"
             seen |= {card.drafter} if passes else set()
     assert named <= seen
+
+
+def test_each_prompt_has_a_seed_and_all_that_run_on_it_the_same() -> None:
+    """With the same uniforms for all prompts an interval over them would be too narrow."""
+    options = {"max_new_tokens": 4, "temperature": 1.0, "seed": 5}
+    found = runs(toy_lab(), [("pld", {})], [("ab", {}), ("ba", {})], options, repeats=2)
+    assert [[trace.head.seed for trace in own] for own in found] == [[5, 5, 6, 6], [5, 5, 6, 6]]
