@@ -231,7 +231,8 @@ def _lines(
     memories = [m for m in (lab.target, *lab.models.values()) if isinstance(m, MemoModel)]
     marked, began = judged(task), time.perf_counter()
     for done, unit in enumerate(left, 1):
-        line = evaluate(lab, found, items[unit], marked.score, memories, marked.counts, **_decoding(args, judge))
+        decoding = _decoding(args, judge) | {"seed": args.seed + unit}  # with one for all they would not be independent
+        line = evaluate(lab, found, items[unit], marked.score, memories, marked.counts, **decoding)
         sweep.keep(unit, {"line": line})
         spent = time.perf_counter() - began
         rest = spent / done * (len(left) - done) / 60

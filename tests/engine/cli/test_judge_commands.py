@@ -343,6 +343,9 @@ def test_a_judge_of_chats_is_evaluated_on_chats(
     sampled = json.loads((tmp_path / "results" / "judge-arithmetic-t0.7.json").read_text())
     assert sampled["decoding"]["chat"] is True and "mined at temperature 0" in sampled["notes"][0]
     assert json.loads((tmp_path / "results" / "judge-arithmetic.json").read_text())["notes"] == []
+    seen.clear()
+    assert main([*given, *more, "--items", "3"]) == 0
+    assert {o["seed"] for o in seen} == {1, 2}, "a seed for each problem: the first is kept from before"
     assert main([*given, "--times"]) == 0
     timed = json.loads((tmp_path / "results" / "judge-arithmetic-timed.json").read_text())
     assert all(row["tokens_per_s"] > 0 for row in timed["rows"])
