@@ -70,6 +70,9 @@ def test_the_score_names_its_signs_and_the_saved_one_too(visit: Any) -> None:
     page.get_by_role("button", name="Entropies", exact=True).wait_for()
     for words in ("accepted", "correction", "bonus", "relaxed", "rejected draft tokens", "entropy of the draft"):
         expect(signs.filter(has_text=re.compile(f"^{words}$"))).to_have_count(1)
+    for words in ("overlap", r"P\(accept\)", r"P\(accept\) where rejected", "draft breadth, line: accepted path"):
+        expect(signs.filter(has_text=re.compile(f"^{words}$"))).to_have_count(1)
+    expect(signs.filter(has_text="number drawn")).to_have_count(0)  # greedy
     expect(signs.filter(has_text="the answer stays")).to_have_count(1)
     expect(signs.filter(has_text="vetoed")).to_have_count(0)  # none here
     saved = page.evaluate("draftscope.ui.figures.get('stage/score')()")

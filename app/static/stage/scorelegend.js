@@ -7,7 +7,7 @@ import { FONT } from "../draw.js";
 import { SvgContext } from "../figure.js";
 import { flagKey } from "../flags.js";
 import { linesOf } from "../thresholds.js";
-import { paintFlag } from "./signs.js";
+import { paintFlag, paintStep } from "./signs.js";
 import { BAR, paintOverhang, paintSpan, tcrColour } from "./trackpaint.js";
 import { trackOf } from "./tracks.js";
 
@@ -39,8 +39,12 @@ const block = (words, colour, tall) => ({
   },
 });
 
-/** @type {Record<"overhang" | "draft" | "target" | "limit" | "parts", Entry>} */
+/** @type {Record<"step" | "overhang" | "draft" | "target" | "drawn" | "path" | "limit" | "parts", Entry>} */
 const OWN = {
+  step: {
+    words: "drafted step (dashed: rejected)",
+    paint: (ctx, ink) => paintStep(ctx, 0, WIDE, TALL / 2 + 2, true, ink),
+  },
   overhang: { words: "rejected draft tokens", paint: (ctx, ink) => paintOverhang(ctx, 0, TALL / 2, WIDE, ink) },
   draft: {
     words: "entropy of the draft",
@@ -56,6 +60,24 @@ const OWN = {
     paint(ctx, ink) {
       ctx.fillStyle = ink("--target");
       ctx.fillRect(1, TALL / 2, WIDE - 2, 2);
+    },
+  },
+  drawn: {
+    words: "number drawn",
+    paint(ctx, ink) {
+      ctx.fillStyle = ink("--ink");
+      ctx.fillRect(4, TALL / 2, WIDE - 8, 2);
+    },
+  },
+  path: {
+    words: "draft breadth, line: accepted path",
+    paint(ctx, ink) {
+      ctx.fillStyle = ink("--draft-2");
+      ctx.globalAlpha = 0.6;
+      ctx.fillRect(1, 3, WIDE - 2, TALL - 6);
+      ctx.globalAlpha = 1;
+      ctx.fillStyle = ink("--draft");
+      ctx.fillRect(1, TALL / 2 - 1, WIDE - 2, 2);
     },
   },
   limit: { words: "limit of the rule", paint: (ctx, ink) => dashed(ctx, ink, [0, TALL / 2, WIDE, TALL / 2], [4, 3]) },
@@ -103,9 +125,14 @@ export function entriesOf({ lanes, places }) {
   return [
     ...SPANS.filter((sign) => kinds.has(sign)).map(span),
     ...(shown.some(({ band }) => band.overhangs.length) ? [OWN.overhang] : []),
+    ...(shown.some(({ band }) => band.steps.length) ? [OWN.step] : []),
     ...(shown.some(({ parts }) => parts !== null) ? [OWN.parts] : []),
     ...(there("entropy") ? [OWN.draft, OWN.target] : []),
+    ...(there("overlap") ? [block("overlap", "--overlap", 10)] : []),
+    ...(there("keep") ? [block("P(accept)", "--draft-2", 11), block("P(accept) where rejected", "--target-2", 5)] : []),
+    ...(there("keep") && shown.some(({ sampled }) => sampled) ? [OWN.drawn] : []),
     ...(limits ? [OWN.limit] : []),
+    ...(there("tree") ? [OWN.path] : []),
     ...tcr,
     ...(there("importance") ? flagKey(shown.map(({ run }) => run)).map(flag) : []),
   ];
