@@ -217,8 +217,16 @@ def test_bands_fold_and_open_and_tracks_switch(visit: Any) -> None:
     page.get_by_role("button", name="Fold all").click()
     page.wait_for_function("[...document.querySelectorAll('.score .head')].every((one) => one.offsetHeight < 30)")
     page.wait_for_function("location.search.includes('fold=1')")
+    tracks = page.get_by_role("group", name="Tracks")
+    expect(tracks.get_by_text("open one to see its tracks")).to_be_visible()
+    entropies = tracks.get_by_role("button", name="Entropies", exact=True)
+    expect(entropies).to_be_disabled()  # a switch that changes nothing is none
+    expect(tracks.get_by_role("button", name="More numbers")).to_be_disabled()
     other = visit(page.url.split("/")[-1])
     wait(other, "s.options.stage === 'score' && s.options.folded && !s.options.tracks.includes('overlap')")
+    page.get_by_role("button", name="Open the tracks of SpecDec").click()
+    expect(entropies).to_be_enabled()
+    expect(tracks.get_by_text("open one to see its tracks")).to_be_hidden()
 
 
 def test_a_recorded_number_becomes_a_track_by_name(visit: Any) -> None:

@@ -102,8 +102,8 @@ export function mount(element, store, lab) {
     const shape = content.places;
     content = gather();
     state.headWidth = state.narrow ? 86 : store.options.folded ? (answered(content) ? 462 : 424) : 316;
-    tools.update(store, tracksOf(store));
     const none = content.count === 0;
+    tools.update(store, tracksOf(store), !none && content.places.every((place) => place.folded));
     empty.hidden = !none;
     tell(missing, missingWords(store));
     scroll.hidden = table.element.hidden = legend.element.hidden = none;

@@ -14,6 +14,9 @@ import { TRACKS } from "./tracks.js";
 /** @type {Partial<Record<string, string>>} */
 const WHOSE = { node: "draft token", reason: "rule", round: "round" };
 
+/** @param {HTMLElement} button @param {boolean} is */
+const disable = (button, is) => button.toggleAttribute("disabled", is);
+
 /** @param {import("../types/store.js").Store} store
  * @param {{peaks: HTMLElement, zoom: (by: number) => void,
  *   fit: () => void, refold: () => void, numbers: () => string[],
@@ -45,7 +48,9 @@ export function scoreTools(store, act) {
     button: button(track.name, () => toggle(track.id), { title: track.title }),
   }));
   const list = h("div.list", { role: "dialog", "aria-label": "More numbers", tabindex: -1 });
-  const { anchor: more } = popover(button("More numbers"), list, { opening() {}, opened: () => list.focus() });
+  const opener = button("More numbers");
+  const shut = h("span.quiet", { hidden: true }, "Folded bands show their spans alone: open one to see its tracks.");
+  const { anchor: more } = popover(opener, list, { opening() {}, opened: () => list.focus() });
   more.classList.add("more");
   const group = (/** @type {string} */ name, /** @type {import("../types/dom.js").Children} */ ...items) =>
     h("span.group", { role: "group", "aria-label": name }, ...items);
@@ -70,18 +75,22 @@ export function scoreTools(store, act) {
         button("PNG", () => act.save("png"), { "aria-label": "Save the score as PNG" }),
       ),
     ),
-    group("Tracks", ...tracks.map((track) => track.button), more),
+    group("Tracks", ...tracks.map((track) => track.button), more, shut),
   );
   let stamp = "";
   return {
     element,
-    update(/** @type {import("../types/store.js").Store} */ from, /** @type {string[]} */ shown) {
+    /** @param {import("../types/store.js").Store} from @param {string[]} shown tracks that are on
+     * @param {boolean} folded whether all bands are: there is no track to switch then */
+    update(from, shown, folded) {
+      shut.hidden = !folded;
       sort.value = from.options.sort;
       fold.textContent = from.options.folded ? "Open all" : "Fold all";
       for (const { id, track, button } of tracks) {
         button.hidden = !isThere(from, track);
         button.setAttribute("aria-pressed", String(shown.includes(id)));
       }
+      for (const one of [...tracks.map(({ button }) => button), opener]) disable(one, folded);
       const numbers = act.numbers();
       more.hidden = numbers.length === 0;
       const now = `${numbers}|${shown}`;
