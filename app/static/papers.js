@@ -29,7 +29,10 @@ const SIGNS = {
   "nothing to measure": "·",
 };
 /** Whether a paper's entry counts it. @param {string} name */
-const COUNTED = (name) => !["nothing to measure", "not testable here", "to do"].includes(name);
+const COUNTED = (name) => !["nothing to measure", "to do"].includes(name);
+const OPENING =
+  "What five papers claim, table by table and figure by figure, beside what was measured here, and whether " +
+  "that bears them out.";
 const OUTCOMES = { holds: "✓", fails: "✗", open: "?", missing: "…" };
 /** Papers that were opened. @type {Map<string, PaperShown>} */
 const kept = new Map();
@@ -55,7 +58,7 @@ export async function drawPapers(element, store, lab) {
     {},
     signs.map(([name, sign]) => h("span", {}, `${sign} ${name}`)),
   );
-  element.append(bar, legend, wrong, about, h("div.paper-room", {}, items, detail));
+  element.append(h("p.paper-opening", {}, OPENING), bar, legend, wrong, about, h("div.paper-room", {}, items, detail));
   let drawn = "";
 
   /** Show what the store names. */
@@ -233,16 +236,20 @@ function column(title, stated, words, tables) {
     "section",
     { "aria-label": title },
     h("h4", {}, title),
-    stated ? h("p", {}, stated) : null,
-    ...words.filter(Boolean).map((text) => h("p.quiet", {}, text)),
+    h(
+      "div.paper-words",
+      {},
+      stated ? h("p", {}, stated) : null,
+      ...words.filter(Boolean).map((text) => h("p.quiet", {}, text)),
+      tables.length || stated
+        ? null
+        : h("p.quiet", {}, title === "Here" ? "Nothing is recorded." : "No numbers printed."),
+    ),
     h(
       "div.paper-plots",
       {},
       tables.map(({ figure }) => (figure ? plotted(figure) : "")),
     ),
-    tables.length || stated
-      ? null
-      : h("p.quiet", {}, title === "Here" ? "Nothing is recorded." : "No numbers printed."),
   );
 }
 

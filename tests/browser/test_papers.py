@@ -86,6 +86,17 @@ def test_figures_that_were_left_are_let_go(visit_cases):
     assert counts[4] == counts[2] == counts[0]
 
 
+def test_the_room_says_what_it_is_and_both_sides_begin_at_one_height(visit_cases):
+    page = visit_cases("?room=papers&name=autojudge-T1", viewport={"width": 1440, "height": 900})
+    expect(page.locator(".paper-opening")).to_contain_text("What five papers claim")
+    expect(page.locator(".paper-names a", has_text="AutoJudge").locator(".counts")).to_contain_text("∅")
+    expect(page.locator(".paper-signs")).to_contain_text("∅ not testable here")
+    sides = page.locator(".paper-beside > section")
+    expect(sides).to_have_count(2)
+    tops = [side.locator(".paper-plots").bounding_box()["y"] for side in sides.all()]
+    assert tops[0] == tops[1]
+
+
 @pytest.mark.parametrize("width", [1440, 390, 320])
 def test_a_wide_table_scrolls_in_itself(visit_cases, width):
     page = visit_cases("?room=papers&name=methods", viewport={"width": width, "height": 900})
