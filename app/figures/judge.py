@@ -233,4 +233,5 @@ def _diagonal(drawn: go.Figure) -> None:
 
 
 def _shares(drawn: go.Figure) -> go.Figure:
-    return drawn.update_xaxes(range=[0, 1], tickformat=".0%").update_yaxes(range=[0, 1.02], tickformat=".0%")
+    axis = {"range": [0, 1.02], "tickformat": ".0%", "dtick": 0.2}
+    return drawn.update_xaxes(axis).update_yaxes(axis)

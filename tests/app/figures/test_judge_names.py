@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.figures.judge import accuracy
+from app.figures.judge import accuracy, reliability, roc
 
 
 def row(name: str, group: str, tokens: float, right: float) -> dict[str, Any]:
@@ -55,3 +55,10 @@ def test_names_are_shared_where_the_axis_leaves_no_line_between_them() -> None:
     ]
     drawn = accuracy({"rows": rows}, "functions")
     assert "math &amp; top-4<br>math &amp; top-16" in {note.text for note in drawn.layout.annotations}
+
+
+def test_axes_of_shares_reach_their_last_tick_on_both_sides() -> None:
+    scores, labels = [0.1, 0.4, 0.6, 0.9], [False, False, True, True]
+    for drawn in (roc(scores, labels, 0.5), reliability(scores, labels)):
+        for axis in (drawn.layout.xaxis, drawn.layout.yaxis):
+            assert axis.dtick == 0.2 and axis.range[1] > 1, "100 % stands within the figure"
