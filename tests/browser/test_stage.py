@@ -302,7 +302,9 @@ def test_trees_of_all_methods_at_the_cursor(visit: Any) -> None:
     before = page.evaluate(count)
     card.locator("[data-unfold]").first.click()
     page.wait_for_function(f"(n) => {count} > n", arg=before)
+    expect(page.locator(".treegrid .v-keys")).to_be_visible()
     card.get_by_role("button", name="Maximise").click()
+    expect(page.locator(".treegrid .v-keys")).to_be_hidden()  # the large tree has its own
     page.wait_for_function("(n) => document.querySelectorAll('[data-view=tree] [data-node]').length > n", arg=before)
     page.get_by_role("button", name="All trees", exact=True).click()
     expect(page.locator(".treegrid .card").first).to_be_visible()

@@ -125,7 +125,7 @@ export function mount(element, store, lab) {
     if (big && store.cursor?.run && store.cursor.run !== big) big = store.cursor.run;
     back.hidden = big === null;
     for (const step of steps) step.hidden = big !== null;
-    grid.hidden = big !== null;
+    grid.hidden = key.hidden = big !== null; // the large tree has a key of its own
     if (single) single.hidden = big === null;
     if (big === null) fillAll(at);
     arrive?.();
