@@ -68,7 +68,7 @@ function knobRow(knob, form) {
   const row = h(
     `label.knob.${knob.kind}`,
     { title: `${knob.help}\n${origin}`.replaceAll("`", "") },
-    h("span.name", {}, knob.name.replaceAll("_", " "), unit ? h("i", {}, unit) : null),
+    h("span.name", {}, knob.name, unit ? h("i", {}, unit) : null),
     chosen ? h("span.auto", {}, input, chosen) : input,
     reset,
     h("span.help", {}, ...rich(sentenced(knob.help)), " ", h("em", {}, ...rich(`${origin}.`))),
@@ -105,7 +105,7 @@ function knobRow(knob, form) {
  * @param {PageKnob} knob @param {HTMLInputElement | HTMLSelectElement} input @param {KnobValue} value
  */
 function autoSwitch(knob, input, value) {
-  const name = knob.name.replaceAll("_", " ");
+  const { name } = knob;
   const title = `Choose ${name} from round to round, by what rounds cost here and what was accepted so far`;
   const button = h("button.plain", { title, "aria-label": `${name}: auto` }, AUTO);
   press(button, input, value === AUTO);

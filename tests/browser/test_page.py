@@ -363,6 +363,9 @@ def test_knobs_come_from_the_cards(visit):
     page.get_by_role("button", name="Method settings").click()
     row = page.locator(".knobs", has_text="Chain of candidates").locator(".knob", has_text="gamma")
     expect(row).to_contain_text("paper's default")
+    named = page.locator(".knobs .knob .name").evaluate_all("(all) => all.map((one) => one.firstChild.data)")
+    own = "draftscope.session.catalogue.methods.flatMap((card) => card.knobs.map((knob) => knob.name))"
+    assert any("_" in name for name in named) and set(named) <= set(page.evaluate(own))  # as lanes and links name them
     row.locator("input").fill("7")
     row.locator("input").press("Tab")
     page.wait_for_function("draftscope.session.config.lanes[1].knobs.gamma === 7")
