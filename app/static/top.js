@@ -53,6 +53,7 @@ export function mount(element, store, lab) {
   });
   element.append(
     h("div.brand", {}, mark(), h("h1", {}, "Draftscope")),
+    h("p.motto", {}, "See how a large language model writes faster from a small one's drafts."),
     h("nav.rooms", { "aria-label": "Rooms" }, rooms),
     h(
       "div.tools",

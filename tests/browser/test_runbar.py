@@ -28,6 +28,7 @@ def test_the_first_paint_is_folded_and_the_stage_near_the_top(visit):
     line = bar(page, ".runline").inner_text()
     assert "A farmer has 48 apples." in line and "greedy" in line and "5 methods" in line and "made-up" in line
     assert page.locator(".stage").bounding_box()["y"] < 220
+    expect(page.locator(".top")).to_contain_text("See how a large language model writes faster")
     page.keyboard.press("e")
     sees(page, "document.activeElement.getAttribute('aria-label')", "Prompt")
     bar(page, ".fold").click()
