@@ -20,6 +20,7 @@ const GHOSTS = new Set(["rejected", "vetoed", "discarded"]);
 /** @type {import("./types/lab.js").Mount} */
 export function mount(element, store) {
   const legend = h("div.legend", { role: "group", "aria-label": "Signs; click one to filter" });
+  const round = h("span.roundsign", { hidden: true }, "start of a round");
   const key = h("div.keyspot");
   const filters = h("div.filters", { role: "group", "aria-label": "Filters" });
   const toggles = TOGGLES.map(([name, text, title]) => {
@@ -32,6 +33,7 @@ export function mount(element, store) {
   });
   element.append(
     legend,
+    round,
     key,
     filters,
     h(
@@ -81,6 +83,7 @@ export function mount(element, store) {
         );
       }),
     );
+    round.hidden = !shown.length; // a run without drafts has no such bars
     const flags = [...store.runs.values()].some((run) => flagged(run));
     key.replaceChildren(...(flags && store.options.flags ? [flagLegend(store.runs.values())] : []));
     for (const { name, button } of toggles) {

@@ -87,6 +87,13 @@ def test_the_score_names_its_signs_and_the_saved_one_too(visit: Any) -> None:
     expect(signs.first).to_be_hidden()
 
 
+def test_the_key_of_the_text_has_the_bar_at_the_start_of_a_round(visit: Any) -> None:
+    page = visit("?trace=first_look&v=text")
+    expect(page.locator(".strip .roundsign")).to_have_text("start of a round")
+    page.keyboard.press("2")
+    expect(page.locator(".strip .roundsign")).to_be_hidden()
+
+
 def test_a_phone_has_the_signs_of_the_score_folded(visit: Any) -> None:
     page = visit("?trace=first_look&v=score", 390, 844)
     expect(page.locator(".score .signs summary")).to_be_visible()
