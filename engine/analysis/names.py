@@ -69,7 +69,12 @@ NAMES: tuple[Name, ...] = (
         llama_cpp="draft_n_accepted",
         lm_studio="acceptedDraftTokensCount",
     ),
-    Name(name="rejected", unit="draft tokens", formula="draft tokens tested and rejected, vetoed ones included"),
+    Name(
+        name="rejected",
+        unit="draft tokens",
+        formula="draft tokens tested and rejected, vetoed ones included",
+        note="RSD: every token of a rejected step.",
+    ),
     Name(
         name="discarded",
         unit="draft tokens",
@@ -116,7 +121,8 @@ NAMES: tuple[Name, ...] = (
         formula="marginal: accepted to depth d / rounds with a draft; conditional: / rounds that tested depth d",
         vllm="spec_decode_num_accepted_tokens_per_pos",
         llama_cpp=LOGGED,
-        note="vLLM's field is the count above the line of marginal.",
+        note="vLLM's field is the count above the line of marginal. "
+        "RSD: a rejected step counts at its first token alone.",
     ),
     Name(
         name="accepted_histogram",

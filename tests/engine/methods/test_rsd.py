@@ -6,6 +6,7 @@ import pytest
 
 from engine.analysis.explain import why
 from engine.analysis.identities import identities
+from engine.analysis.names import NAMES
 from engine.analysis.replay import replay, what_if
 from engine.lab import Lab
 from engine.methods import get_card
@@ -89,6 +90,18 @@ def test_calls_and_what_the_target_reads_are_counted(lab: Lab, mixed: Trace) -> 
     light = lab.run("rsd", PROMPT, max_new_tokens=60, record="light", **mixed.head.knobs)
     same = ("rounds", "verify_tokens", "drafted", "accepted", "rejected", "reward_calls", "reward_tokens")
     assert {name: metrics(light)[name] for name in same} == {name: found[name] for name in same}
+
+
+def test_a_rejected_step_counts_whole_or_at_its_first_token_as_the_names_say(mixed: Trace) -> None:
+    found = metrics(mixed)
+    lost = [event for event in mixed.rounds if event.drafted and not event.accepted]
+    assert found["rejected"] == sum(event.drafted for event in lost) > len(lost)
+    by_depth = found["accept_by_depth"]
+    assert by_depth["tested"][0] - by_depth["accepted"][0] == len(lost), "at its first token"
+    assert by_depth["tested"][1:] == by_depth["accepted"][1:]
+    notes = {name.name: name.note for name in NAMES}
+    assert "every token of a rejected step" in notes["rejected"]
+    assert "at its first token" in notes["accept_by_depth"]
 
 
 def test_decisions_follow_from_their_numbers(mixed: Trace) -> None:
