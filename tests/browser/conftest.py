@@ -21,7 +21,7 @@ from engine.files.presets import list_presets
 from engine.methods import CARDS
 from tests.app.fakes import FakeLab, free_port, sentence
 from tests.browser.harness import CHROMIUM, FLAGS, made_up_service
-from tests.browser.pages import Pages
+from tests.browser.pages import Contexts, Pages
 from tests.browser.views_page import static_server
 
 expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
@@ -55,7 +55,7 @@ def address() -> Iterator[str]:
     demo.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     if not Path(CHROMIUM).exists():
         pytest.skip(f"{CHROMIUM} is missing: install the system's Chromium to run the browser tests")
@@ -65,10 +65,16 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def contexts(browser: Browser) -> Contexts:
+    """What pages of all tests are opened in."""
+    return Contexts(browser)
+
+
 @pytest.fixture
-def pages(browser: Browser) -> Iterator[Pages]:
+def pages(contexts: Contexts) -> Iterator[Pages]:
     """Pages that are closed after the test, and fail it if one logged an error or left this machine."""
-    opened = Pages(browser)
+    opened = Pages(contexts)
     yield opened
     opened.close()
 

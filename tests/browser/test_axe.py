@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.pages import Pages
+from tests.browser.pages import Contexts, Pages
 
 pytestmark = pytest.mark.browser
 
@@ -23,11 +23,11 @@ FOUND = """async () => (await axe.run(document, { resultTypes: ["violations"] })
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser, address: str) -> Iterator[Page]:
+def page(contexts: Contexts, address: str) -> Iterator[Page]:
     """One page over the recorded cases, for all tests of this file."""
     if not AXE.exists():
         pytest.skip(f"{AXE} is missing: npm ci installs it")
-    pages = Pages(browser)
+    pages = Pages(contexts)
     page = pages.open(address, reduced_motion="reduce")
     page.locator(".lane .flags").first.wait_for(state="attached")  # mined labels come last
     page.add_script_tag(path=AXE)
