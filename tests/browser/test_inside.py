@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.waits import freed, sees
+
 pytestmark = pytest.mark.browser
 
 
@@ -55,8 +57,8 @@ def test_another_token_makes_a_lane_that_goes_on_from_it(visit, server):
     expect(lane.locator(".flow .k").first).to_be_visible()
     expect(lane.locator(".state")).not_to_have_text("decoding", timeout=30_000)
     expect(page.locator(".lane")).to_have_count(6)
-    assert page.evaluate("[draftscope.store.lanes.length, draftscope.store.status.phase]") == [6, "done"]
-    assert server.lab.open_streams == []
+    sees(page, "[draftscope.store.lanes.length, draftscope.store.status.phase]", [6, "done"])
+    freed(server, page)
     expect(page).to_have_url(re.compile("go="))
     page.go_back()
     expect(page.locator(".lane")).to_have_count(5)

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from engine.trace.events import RunStarted
 from engine.trace.store import Trace
 from tests.app.synthetic import events
+from tests.browser.waits import freed
 
 pytestmark = pytest.mark.browser
 S = "draftscope.store"
@@ -64,16 +65,7 @@ def test_two_methods_stream_side_by_side_and_stop_leaves_whole_traces(visit, ser
     )
     assert [reason for reason, *_ in runs] == ["stopped", "stopped"]
     assert all(text == "".join(pieces) for _, text, pieces in runs)
-    free(server, page)
-
-
-def free(server, page) -> None:
-    """Wait until the engine streams to nobody."""
-    for _ in range(100):
-        if not server.lab.open_streams:
-            return
-        page.wait_for_timeout(100)
-    assert server.lab.open_streams == []
+    freed(server, page)
 
 
 def test_closing_the_page_mid_run_frees_the_engine(visit, server, monkeypatch):
@@ -82,7 +74,7 @@ def test_closing_the_page_mid_run_frees_the_engine(visit, server, monkeypatch):
     live(page)
     wait(page, "s.lanes.every((key) => s.runs.get(key).tokens.length > 3)")
     page.close()
-    free(server, visit())
+    freed(server, visit())
 
 
 def test_scrub_play_and_step(visit):
@@ -481,7 +473,7 @@ def test_a_case_chosen_while_a_run_streams_stays_and_gets_none_of_it(visit, serv
     wait(page, "s.lanes.every((key) => s.runs.get(key).tokens.length > 2)")
     page.get_by_label("Case", exact=True).select_option("apples")
     wait(page, "s.status.recorded === 'apples' && s.lanes.length === 5")
-    free(server, page)
+    freed(server, page)
     page.wait_for_timeout(300)  # for what the run still sends
     assert state(page, "[s.status.phase, s.runs.get('wary').tokens.length, s.lanes.length]") == ["done", 120, 5]
     expect(page.locator(".lane .k")).to_have_count(600)
@@ -496,7 +488,7 @@ def test_of_two_runs_asked_for_at_once_the_last_is_made(visit, server, monkeypat
     wait(page, "s.status.phase === 'done' && s.runs.get('wary')?.head?.seed === 42")
     assert page.evaluate("draftscope.session.ran.seed") == 42
     page.wait_for_function("location.search.includes('seed=42')")
-    free(server, page)
+    freed(server, page)
 
 
 @pytest.mark.parametrize(("models", "linked"), [("made-up", True), ("not-here", False)])

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from app.rounds import Visitor
-from tests.browser.waits import sees
+from tests.browser.waits import freed, sees
 
 pytestmark = pytest.mark.browser
 
@@ -218,11 +218,7 @@ def test_repetitions_can_be_stopped_and_keep_what_was_measured(visit, server):
     expect(bar(page, ".repeat button")).to_have_text("Repeat")
     expect(page.locator(".v-verdict")).to_contain_text("runs a side", timeout=60_000)
     assert page.evaluate("draftscope.store.status.repeated.runs") < 20
-    for _ in range(100):
-        if not server.lab.open_streams:
-            break
-        page.wait_for_timeout(50)
-    assert server.lab.open_streams == [], "the engine is free again"
+    freed(server, page)
 
 
 def test_a_run_that_waits_says_its_place_and_leaves_what_is_shown(visit, server):

@@ -9,6 +9,7 @@ from engine.errors import ConfigError
 from engine.files.places import PRESETS
 from engine.trace.store import Trace
 from tests.browser.legible import faults
+from tests.browser.waits import freed
 
 pytestmark = pytest.mark.browser
 STATUS = ".ask [role=status]"
@@ -121,14 +122,6 @@ def test_a_server_that_is_gone_is_told_in_words_and_a_room_can_be_asked_for_agai
     pages.errors.clear()
 
 
-def stopped(page, server):
-    for _ in range(60):
-        if not server.lab.open_streams:
-            break
-        page.wait_for_timeout(50)
-    assert server.lab.open_streams == []
-
-
 @pytest.mark.parametrize("way", ["Stop", "Compare", "Static trees"])
 def test_stop_and_leaving_end_the_work(visit, server, monkeypatch, way):
     monkeypatch.setattr(server.lab, "pause", 0.1)
@@ -144,7 +137,7 @@ def test_stop_and_leaving_end_the_work(visit, server, monkeypatch, way):
     else:
         page.get_by_role("link" if way == "Compare" else "tab", name=way).click()
         expect(page.locator(".notice")).to_have_text(re.compile("The draw was ended when it was left"))
-    stopped(page, server)
+    freed(server, page)
 
 
 def test_escape_leaves_no_draw_that_goes_on(visit, server, monkeypatch):
@@ -162,7 +155,7 @@ def test_escape_leaves_no_draw_that_goes_on(visit, server, monkeypatch):
     page.locator(".ask").get_by_role("button", name="Stop").click()
     expect(page.locator(STATUS)).to_contain_text("Stopped")
     expect(page.locator(".trajectories [role=alert]")).to_have_text("")
-    stopped(page, server)
+    freed(server, page)
     page.keyboard.press("Escape")
     expect(page.locator("[data-room=trajectories]")).to_be_hidden()
     expect(page.locator(".notice")).to_have_count(0)

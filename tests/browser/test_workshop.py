@@ -14,7 +14,7 @@ from app.figures.judge import accuracy
 from engine.files.places import PRESETS
 from engine.judge.store import read_mined
 from tests.browser.fixtures import traces
-from tests.browser.waits import sees
+from tests.browser.waits import freed, sees
 from tests.typed import some
 
 pytestmark = pytest.mark.browser
@@ -184,11 +184,7 @@ def test_mining_live_streams_stops_and_goes_on(visit, server, monkeypatch):
     expect(mine).to_have_text("Stop")
     mine.click()
     page.wait_for_function("document.querySelector('.going [role=status]').textContent.startsWith('Stopped')")
-    for _ in range(100):
-        if "mine" not in server.lab.open_streams:
-            break
-        page.wait_for_timeout(50)
-    assert "mine" not in server.lab.open_streams
+    freed(server, page)
     monkeypatch.setattr(server.lab, "pause", 0.001)
     page.reload()
     page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
@@ -223,12 +219,7 @@ def test_leaving_the_page_ends_mining(visit, server, monkeypatch):
     page.locator(".mine .primary").click()
     page.wait_for_selector(".feed li")
     page.close()
-    other = visit()
-    for _ in range(100):
-        if "mine" not in server.lab.open_streams:
-            break
-        other.wait_for_timeout(50)
-    assert "mine" not in server.lab.open_streams
+    freed(server, visit())
 
 
 def test_two_reviewers_are_compared(visit, tmp_path):
