@@ -18,6 +18,8 @@ TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")  # configuration
 WEIGHTS = ("model.safetensors", "model-*.safetensors")
 INDEX = "model.safetensors.index.json"  # of weights in several files, whose names it gives
 TEMPLATE = "chat_template.json"
+ADAPTER = "adapter_config.json"
+MERGE = "it holds an adapter alone. Merge it into its model (peft's merge_and_unload), and save that."
 FILES = (LabError, OSError, ValueError, SafetensorError, StrictDataclassError)  # what is raised of a file at fault
 WITHIN = ("*/*",)  # copies of the same in other formats
 
@@ -147,9 +149,14 @@ def missing(ref: str, error: Exception) -> str:
     if said := unread(ref):
         return said
     if is_folder(ref):
-        return f"The folder {ref} is not a complete model: {first_line(error)}"
+        return f"The folder {ref} is not a complete model: {MERGE if is_adapter(Path(ref)) else first_line(error)}"
     kind = "Neither a folder here nor a model that the hub gives"
     return f"{kind}: {ref!r}. Check the spelling, the network, or give a local folder. ({first_line(error)})"
+
+
+def is_adapter(folder: Path) -> bool:
+    """Whether a folder holds an adapter without the model it belongs to."""
+    return (folder / ADAPTER).is_file() and not (folder / "config.json").is_file()
 
 
 def unread(ref: str) -> str:

@@ -135,4 +135,6 @@ def reason_of(error: Exception, packing: Packing | None = None) -> Exception:
         return ValueError(packing.faults[0])
     if "ignore_mismatched_sizes" in str(error):
         return ValueError("its tensors have other shapes than its configuration says")
+    if "no file named model.safetensors" in str(error):
+        return ValueError("it has no model.safetensors, and other formats of weights are not read")
     return error

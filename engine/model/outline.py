@@ -18,7 +18,7 @@ from engine.model import lean, network
 from engine.model.assembly import assembled
 from engine.model.checkpoint import complete
 from engine.model.devices import dtype_on, pick_device
-from engine.model.hub import Glance, fault, glance, headers, indexed, missing, unpackable, unread
+from engine.model.hub import MERGE, Glance, fault, glance, headers, indexed, is_adapter, missing, unpackable, unread
 from engine.model.load import no_assistant, reason_of, ways_to_load
 from engine.model.model import Model
 from engine.model.products import halves_work, second
@@ -151,6 +151,8 @@ def _whole(ref: str, files: Glance) -> None:
         AssetError: with the reason.
     """
     known = indexed(files.folder) or set(files.weights)
+    if is_adapter(files.folder):
+        raise AssetError(f"{ref} is not a complete model: {MERGE}")
     if not known:
         raise AssetError(unread(ref) or NOTHING.format(ref=ref))
     if lost := sorted(known - set(files.weights)):

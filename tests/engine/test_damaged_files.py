@@ -17,6 +17,7 @@ from engine.files.places import ROOT
 from engine.files.presets import read_preset
 from engine.judge.store import read_mined
 from engine.model import Model, load_model
+from engine.model.outline import outline
 from engine.runs.assets import load_asset
 from engine.trees.template import load_template
 from tests.engine.once import loaded_once
@@ -266,3 +267,36 @@ def test_values_by_their_types() -> None:
     )
     for value, kind in ((True, int), (1.0, int), (NAN, float), ([1, "a"], list[int]), (2**60, int), (None, str)):
         assert not fits(value, kind), (value, kind)
+
+
+def only_pickled(folder: Path) -> None:
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+
+
+def only_gguf(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "model.gguf")
+
+
+def only_an_adapter(folder: Path) -> None:
+    (folder / "config.json").unlink()
+    (folder / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    (folder / "model.safetensors").rename(folder / "adapter_model.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (only_pickled, "are pickled"),
+        (only_gguf, "is a GGUF file"),
+        (only_an_adapter, "holds an adapter alone. Merge it into its model"),
+    ],
+)
+@pytest.mark.parametrize("read", [load_model, outline])
+def test_weights_of_another_kind_are_named_alike_before_and_while_they_are_loaded(
+    read: Callable[[str], Any], change: Callable[[Path], None], told: str, tmp_path: Path
+) -> None:
+    folder = copy("draft", tmp_path)
+    change(folder)
+    with pytest.raises(AssetError, match=f"{folder}.* {told}"):
+        read(str(folder))
