@@ -35,7 +35,11 @@ export function mount(element, store, lab) {
   element.append(dialog);
   const modal = () => dialog.matches(":modal");
   // A rule with :has() would look at every chip of every lane anew whenever one of them grows.
-  const tell = () => document.documentElement.toggleAttribute("data-beside", dialog.open && !modal());
+  const tell = () => {
+    document.documentElement.toggleAttribute("data-beside", dialog.open && !modal());
+    const notices = document.querySelector('[data-view="notices"]');
+    if (notices) (modal() ? dialog : element.parentElement)?.append(notices); // a modal one would cover them
+  };
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog && modal()) close();
   });

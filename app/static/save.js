@@ -87,28 +87,26 @@ export function drawSave(body, store, lab) {
         {},
         "One row a token, a draft token or a round; all lanes, each with its name; unknown values stay empty.",
       ),
-      Object.keys(tables).map((table) =>
-        h(
-          "div.row",
-          {},
-          h("span", {}, table),
-          h(
-            "button.plain",
-            {
-              onclick: () =>
-                download(new Blob([tableText(store, table, "csv")], { type: "text/csv" }), `${name}-${table}.csv`),
-            },
-            "CSV",
-          ),
-          h(
-            "button.plain",
-            { onclick: () => download(new Blob([tableText(store, table, "json")]), `${name}-${table}.json`) },
-            "JSON",
-          ),
-        ),
+      h(
+        "div.list",
+        {},
+        Object.keys(tables).map((table) => tableRow(store, table, name)),
       ),
     ),
     h("section", {}, h("h3", {}, "Figures"), h("div.list", {}, figureRows(store, lab, name))),
+  );
+}
+
+/** A table's name and its buttons. @param {Store} store @param {string} table @param {string} name of the files */
+function tableRow(store, table, name) {
+  const csv = () => download(new Blob([tableText(store, table, "csv")], { type: "text/csv" }), `${name}-${table}.csv`);
+  const json = () => download(new Blob([tableText(store, table, "json")]), `${name}-${table}.json`);
+  return h(
+    "div.row",
+    {},
+    h("span", {}, table),
+    h("button.plain", { onclick: csv, "aria-label": `${table} as CSV` }, "CSV"),
+    h("button.plain", { onclick: json, "aria-label": `${table} as JSON` }, "JSON"),
   );
 }
 
