@@ -121,7 +121,9 @@ export class LaneHead {
   settings() {
     const knobs = knobParts(this.run).map(({ text, help }) => h("span", { title: help || null }, text));
     this.knobs.replaceChildren(...knobs.flatMap((knob, i) => (i ? [" · ", knob] : [knob])));
-    const remarks = remarksOf(this.run.head);
+    const { lanes, runs } = this.store;
+    const before = lanes.slice(0, lanes.indexOf(this.run.key)).flatMap((key) => runs.get(key)?.head ?? []);
+    const remarks = remarksOf(this.run.head, before);
     this.remarks.hidden = !remarks.length;
     this.remarks.textContent = remarks.join(" ");
     this.promise();

@@ -23,6 +23,11 @@ test("a lane says what is otherwise with its models, and most lanes say nothing"
   assert.deepEqual(remarksOf({ ...head("x"), models: { target: both, draft: both } }), [
     "target and draft: Encoder-decoder: the prompt is the source, and is read once.",
   ]);
+  const first = { ...head("x"), models: { target: both } };
+  const then = { ...head("x"), models: { target: both, draft: both } };
+  assert.deepEqual(remarksOf(then, [first]), [], "the lane before it has said so");
+  const other = { ...head("x"), models: { target: { ...both, id: "other" } } };
+  assert.equal(remarksOf(then, [other]).length, 1, "of another target");
   const specials = { draft: { id: "b", ids: "specials", common: 7 } };
   assert.match(remarksOf({ ...head("x"), models: specials })[0], /special tokens: the 7 ids/);
 });
