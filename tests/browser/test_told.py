@@ -334,3 +334,26 @@ def test_what_makes_a_tree_large_names_its_method(visit: Any) -> None:
     page = visit("?trace=first_look&v=trees")
     grow = page.locator("[data-tree=sd]").get_by_role("button", name="Maximise the tree of Speculative decoding")
     expect(grow).to_have_text("Maximise")
+
+
+def test_rows_of_the_save_drawer_are_of_one_height(visit: Any) -> None:
+    page = visit("?trace=first_look&v=text")
+    page.get_by_role("button", name="Save", exact=True).click()
+    rows = "[...document.querySelectorAll('.drawer .row:has(> span)')].map((row) => row.getBoundingClientRect())"
+    pitch = f"""(() => {{ const rows = {rows}; return rows.flatMap((row, i) =>
+        i && row.top - rows[i - 1].top < 60 ? [Math.round(row.top - rows[i - 1].top)] : []); }})()"""
+    assert len(set(page.evaluate(pitch))) == 1
+
+
+def test_a_notice_is_seen_over_a_modal_drawer(visit: Any) -> None:
+    page = visit("?trace=first_look", 390, 844)
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.evaluate("draftscope.ui.notify('Something happened.')")
+    on_top = """() => {
+      const { left, top, width, height } = document.querySelector('.notice').getBoundingClientRect();
+      return document.elementFromPoint(left + width / 2, top + height / 2).closest('.notice') !== null;
+    }"""
+    assert page.evaluate(on_top)
+    page.keyboard.press("Escape")
+    page.wait_for_function("!document.querySelector('dialog.drawer').open")
+    assert page.evaluate(on_top)
