@@ -538,7 +538,10 @@ def test_a_badge_is_drawn_as_it_says_where_a_knob_voids_what_its_card_promises(v
 @pytest.mark.parametrize("width", [1440, 1024])
 def test_figures_of_shares_beside_each_other_stand_at_one_height(visit_cases: Any, width: int) -> None:
     page = visit_cases("?trace=all_methods&v=shares", viewport={"width": width, "height": 900})
+    page.wait_for_function("draftscope.store.lanes.length > 8")  # the page may be ready before its case has come
     expect(page.locator(".share")).to_have_count(page.evaluate("draftscope.store.lanes.length"))
+    drawn = "[...document.querySelectorAll('.share > figcaption + :not(.v-empty)')]"
+    page.wait_for_function(f"{drawn}.some((one) => one.getBoundingClientRect().height)")
     places = (
         "(all) => all.map((one) => [one.parentElement, one].map((at) => Math.round(at.getBoundingClientRect().top)))"
     )
