@@ -224,6 +224,7 @@ def test_repetitions_can_be_stopped_and_keep_what_was_measured(visit, server):
 def test_a_run_that_waits_says_its_place_and_leaves_what_is_shown(visit, server):
     page = visit()
     expect(page.locator(".lane[data-lane=chain]")).to_be_visible()
+    page.wait_for_function("draftscope.store.lanes.length > 1")
     shown = page.evaluate("draftscope.store.lanes.length")
     with server.service.line(Visitor("somebody")) as ticket:
         assert list(ticket.waits()) == []

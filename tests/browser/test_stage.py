@@ -538,17 +538,12 @@ def test_a_badge_is_drawn_as_it_says_where_a_knob_voids_what_its_card_promises(v
 @pytest.mark.parametrize("width", [1440, 1024])
 def test_figures_of_shares_beside_each_other_stand_at_one_height(visit_cases: Any, width: int) -> None:
     page = visit_cases("?trace=all_methods&v=shares", viewport={"width": width, "height": 900})
-    page.wait_for_function("draftscope.store.lanes.length > 8")  # the page may be ready before its case has come
-    expect(page.locator(".share")).to_have_count(page.evaluate("draftscope.store.lanes.length"))
-    drawn = "[...document.querySelectorAll('.share > figcaption + :not(.v-empty)')]"
-    page.wait_for_function(f"{drawn}.some((one) => one.getBoundingClientRect().height)")
-    places = (
-        "(all) => all.map((one) => [one.parentElement, one].map((at) => Math.round(at.getBoundingClientRect().top)))"
-    )
-    rows: dict[int, set[int]] = {}
-    for row, top in page.locator(".share > figcaption + :not(.v-empty)").evaluate_all(places):
-        rows.setdefault(row, set()).add(top)
-    assert len(rows) > 8 and all(len(tops) == 1 for tops in rows.values())
+    page.wait_for_function("""() => {
+      const rows = new Map(), top = (one) => Math.round(one.getBoundingClientRect().top);
+      for (const one of document.querySelectorAll(".share > figcaption + :not(.v-empty)"))
+        rows.set(top(one.parentElement), (rows.get(top(one.parentElement)) ?? new Set()).add(top(one)));
+      return rows.size > 8 && [...rows.values()].every((tops) => tops.size === 1);
+    }""")  # the page may be ready before its case has come
 
 
 def test_the_mark_of_a_draw_goes_through_no_number(visit_cases: Any) -> None:
@@ -565,6 +560,7 @@ def test_the_mark_of_a_draw_goes_through_no_number(visit_cases: Any) -> None:
 
 def test_a_moved_temperature_counts_what_the_lists_decide_and_is_in_the_link(visit_cases: Any) -> None:
     page = visit_cases("?trace=sampled")
+    page.wait_for_function("draftscope.store.lanes.length > 1")
     lane = page.evaluate("draftscope.store.lanes[1]")
     page.evaluate("lane => draftscope.store.setCursor({ run: lane, pos: 3 })", lane)
     words, slider = page.locator(".v-whatif-words"), page.locator("#v-whatif-temperature")
@@ -586,6 +582,7 @@ def test_a_moved_temperature_counts_what_the_lists_decide_and_is_in_the_link(vis
 
 def test_the_key_for_the_first_difference_begins_with_the_first_lane_that_parts(visit_cases: Any) -> None:
     page = visit_cases("?trace=first_look")
+    page.wait_for_function("draftscope.store.lanes.length > 1")
     lanes = page.evaluate("draftscope.store.lanes")
     page.evaluate("draftscope.store.clear()")
     for lane in (lanes[2], lanes[3], lanes[2]):

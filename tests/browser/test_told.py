@@ -50,6 +50,7 @@ def test_the_foot_says_of_no_recording_that_its_lanes_took_turns(visit: Any) -> 
 @pytest.mark.parametrize("case", ["first_look", "all_methods"])
 def test_the_share_of_accepted_draft_tokens_tells_of_how_many(visit: Any, case: str) -> None:
     page = visit(f"?trace={case}&v=text")
+    page.wait_for_function("draftscope.store.lanes.length > 1")
     keys = page.evaluate("draftscope.store.lanes")
     for key in keys[:6]:
         drafted = page.evaluate(f"{of_run('stats', key)}.drafted")
