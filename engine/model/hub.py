@@ -16,6 +16,7 @@ from engine.files.documents import read_object
 ID = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")  # configuration and tokenizer
 WEIGHTS = ("model.safetensors", "model-*.safetensors")
+PICKLES = "pytorch_model*.bin"  # not read at load (engine/model/rewritten.py)
 INDEX = "model.safetensors.index.json"  # of weights in several files, whose names it gives
 TEMPLATE = "chat_template.json"
 ADAPTER = "adapter_config.json"
@@ -169,7 +170,7 @@ def unread(ref: str) -> str:
         return ""
     if files := sorted(place.glob("*.gguf")):
         return f"{files[0]} is a GGUF file. {anew.format(files[0])}"
-    return f"The weights in {place} are pickled. {anew.format(place)}" if any(place.glob("pytorch_model*.bin")) else ""
+    return f"The weights in {place} are pickled. {anew.format(place)}" if any(place.glob(PICKLES)) else ""
 
 
 def unpackable(name: str, how: str, error: Exception) -> str:

@@ -23,12 +23,11 @@ from engine.files.documents import read_object
 from engine.files.written import ready_folder
 from engine.model import network
 from engine.model.devices import DTYPES
-from engine.model.hub import pull
+from engine.model.hub import PICKLES, pull
 from engine.model.tokens import read_tokenizer
 
 MAGIC = b"GGUF"
 SAMPLE = "A sample:\n  it's 12 + 3.5 = 15.5, naïve 東京"
-PICKLES = "pytorch_model*.bin"
 WHOLE = {"F32", "float32", "float64"}  # stored types of weights that no half type holds
 BRAINS = {"BF16", "bfloat16"}  # stored types that bfloat16 holds as they are; other halves and blocks go into float16
 
