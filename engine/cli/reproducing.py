@@ -159,6 +159,7 @@ def _settings(lab: Lab, plan: Plan, times: bool) -> Row:
         "temperature": plan.temperature,
         "top_p": plan.top_p,
         "seed": plan.seed,
+        "seeds": "of each prompt",  # runs that shared one are made anew
         "record": plan.record,
         "times": times,
     }
@@ -199,7 +200,7 @@ def _run(lab: Lab, plan: Plan, running: Running, what: str) -> bool:
             "max_new_tokens": plan.max_new_tokens,
             "temperature": plan.temperature,
             "top_p": plan.top_p,
-            "seed": plan.seed + STRIDE * repeat,
+            "seed": plan.seed + place + STRIDE * repeat,  # of its own, as in `compare`: prompts are independent
             "record": plan.record,
             "extras": {"task": task, "key": problem.key, "answer": problem.answer, "repeat": repeat},
         }

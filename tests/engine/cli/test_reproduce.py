@@ -3,16 +3,21 @@
 import json
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from engine.cli import main, reproduce
+from engine.cli import main, reproduce, reproducing
+from engine.cli.compare import run_all
+from engine.cli.options import Prompt
 from engine.cli.reproducing import Running, Store, made
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.papers.entries import Item, Paper, Plan, chosen
 from engine.papers.records import numbers
+from engine.runs.trajectories import STRIDE
 from engine.tasks import load_problems
+from engine.trace import Trace
 from tests.engine.zoo import Zoo
 
 
@@ -68,6 +73,23 @@ def test_the_draft_takes_the_targets_place(zoo: Zoo, tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
     with pytest.raises(ConfigError, match="none is loaded: give --draft"):
         made(Paper("p", "A paper", "sd", "", (item,)), item, Lab(lab.target, {}, {}), Running(tmp_path))
+
+
+def test_each_prompt_and_repeat_has_a_seed_of_its_own(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same uniforms for all, sampled answers would be lucky or not together."""
+    seeds = list[int]()
+
+    def noted(lab: Lab, methods: list[Any], prompt: Prompt, options: dict[str, Any]) -> dict[str, Trace]:
+        seeds.append(options["seed"])
+        return run_all(lab, methods, prompt, options)
+
+    monkeypatch.setattr(reproducing, "run_all", noted)
+    plans = (Plan(("ar", "sd"), items=2, repeats=2, temperature=1.0, max_new_tokens=3),)
+    item = Item("T1", "Table 1", "x", "y.", plans=plans)
+    made(Paper("p", "A paper", "sd", "", (item,)), item, lab, Running(tmp_path))
+    assert sorted(seeds) == [0, 1, STRIDE, STRIDE + 1]
 
 
 def test_only_the_files_that_are_missing_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
