@@ -60,7 +60,7 @@ function methods(section) {
     ],
     caption:
       "Calls: target calls, prefill outside. Tokens checked: fed to the target, roots included. In brackets 95 % " +
-      "over prompts: t for means; for quotients of sums 2,000 seeded resamples, of an index the linearised quotient. " +
+      "over prompts (t; for quotients that of the logarithm, with a prompt left out at a time). " +
       "Within N/4: rounds whose last accepted token ranks in the first quarter.",
     rows: section.methods.map((row) => [
       row.label,
@@ -108,7 +108,8 @@ function quality(section) {
     caption:
       "What fits the task: right answers (mean over repeats; with repeats also the answer of the majority), BLEU " +
       "and chrF of translations, ROUGE of summaries. In brackets 95 % over prompts: Wilson's score for shares, " +
-      "2,000 seeded resamples for all else; differences are paired by prompt.",
+      "Bonett and Price's for their differences, t for all else (of BLEU and chrF with a prompt left out at a time); " +
+      "differences are paired by prompt.",
     rows: rows.map((row) => [
       row.label,
       ...MEASURES.map(([name, , share]) => (share ? shares(row.quality?.[name]) : spread(row.quality?.[name], 1))),
@@ -160,8 +161,8 @@ export function servedTable(rows) {
     ],
     caption:
       "Calls that verified a draft, as engines count; tokens a call: accepted and one over these. In brackets " +
-      "95 %: 2,000 seeded resamples of requests; of one count, which does not tell its requests apart, Wilson's " +
-      "score for shares and t over its calls, as if its draft tokens and calls were independent, which is too " +
+      "95 % over requests (t for calls, Wilson's score for shares); of one count, which does not tell its requests " +
+      "apart, over its calls and draft tokens, as if these were independent, which is too " +
       "narrow. Not told: numbers of this lab that the file leaves open.",
     rows: rows.map((row) => [
       row.label,

@@ -91,7 +91,7 @@ def question(trace: Trace) -> tuple[Any, ...]:
 
 
 def cluster(trace: Trace) -> tuple[Any, ...]:
-    """What is drawn again as a whole for an interval: all runs on a prompt, and on all turns of one conversation."""
+    """What counts as one for an interval: all runs on a prompt, and on all turns of one conversation."""
     told = trace.head.extras.get("conversation")
     task, _, *decoding = asked = question(trace)
     return (task, "conversation", told, *decoding) if told else asked

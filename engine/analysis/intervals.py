@@ -1,15 +1,16 @@
-"""Means and shares with their 95 % intervals; medians with their range. Pure and seeded.
+"""Means and shares with their 95 % intervals; medians with their range. Pure.
 
 Draft tokens and rounds of one prompt resemble each other, so what is counted over many prompts has a row a prompt here
-(a conversation, all its turns together, counts as one):
-`ratio_interval` draws prompts again, `clustered_share` is Wilson's score with as many trials as the tokens are worth,
-`clustered_mean` has the ratio's own standard error.
+(a conversation, all its turns together, counts as one): `clustered_mean` has the standard error of a ratio of sums,
+`clustered_share` is Wilson's score with as many trials as the tokens are worth, `estimate_interval` leaves out one
+prompt at a time. All hold for few prompts as for many; a percentile bootstrap does not (docs/design/0023-intervals.md),
+and is left for what is too rough for the others (`drawn_interval`).
 """
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from engine.trace.sums import Sums
 
 RESAMPLES = 2_000  # of a bootstrap
 ROOM = 1_000_000  # numbers drawn at a time, some 8 MB
+Estimate = Callable[[NDArray[Any]], NDArray[Any]]  # of sums of columns [..., k]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,37 +54,26 @@ def spread(values: Sequence[float]) -> Spread | None:
     return Spread(float(np.median(values)), float(min(values)), float(max(values)), len(values)) if values else None
 
 
-def mean_interval(
-    values: Sequence[float], confidence: float = 0.95, kind: Literal["t", "bootstrap"] = "t", seed: int = 0
-) -> Interval | None:
-    """Mean and its interval; None without values, no bounds from one value.
-
-    "t" assumes independent, roughly normal means; "bootstrap" is the percentile bootstrap with 2,000 seeded resamples.
-    """
+def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
+    """Mean and its interval (Student's t, so of independent, roughly normal means); None without values, no bounds from
+    one value."""
     if not values:
         return None
     data = np.asarray(values, dtype=np.float64)
     mean, n = float(data.mean()), len(data)
     if n == 1:
         return Interval(mean, None, None, n)
-    if kind == "bootstrap":
-        return ratio_interval([(value, 1.0) for value in values], _mean, confidence, seed)
     half = _t(confidence, n - 1) * float(data.std(ddof=1)) / math.sqrt(n)
     return Interval(mean, mean - half, mean + half, n)
 
 
 def cluster_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> Interval | None:
-    """Mean of numbers, one a prompt, and its 95 % bootstrap interval, for which whole clusters are drawn again.
+    """Mean of numbers, one a prompt, and its 95 % interval by `clustered_mean`, in which whole clusters count.
 
     `clusters` names that of each: turns of one conversation are no independent prompts. Where each prompt is a cluster
-    of its own that is `mean_interval(kind="bootstrap")`. `n` counts clusters; one of them has no bounds. None without
-    values.
+    of its own that is `mean_interval`. `n` counts clusters; one of them has no bounds. None without values.
     """
-    return ratio_interval(summed(clusters, [(value, 1.0) for value in values]), _mean)
-
-
-def _mean(sums: NDArray[Any]) -> NDArray[Any]:
-    return np.asarray(sums[..., 0] / sums[..., 1])
+    return clustered_mean((total, int(size)) for total, size in summed(clusters, [(value, 1.0) for value in values]))
 
 
 def _t(confidence: float, freedom: float) -> float:
@@ -116,6 +107,31 @@ def share_interval(
     if not n:
         return None
     return _score(sum(shares) / n, n if clusters is None else len(set(clusters)), confidence)
+
+
+def gap_interval(
+    gaps: Sequence[float], confidence: float = 0.95, clusters: Sequence[Hashable] | None = None
+) -> Interval | None:
+    """Mean of differences of two shares in [0, 1] on the same prompts, one a prompt, and its interval.
+
+    Bonett and Price (J. Educ. Behav. Stat. 37, 2012): Wald's with one prompt more on which the first is ahead by all
+    and one on which the other is. Unlike a bootstrap or t it says something where no prompt differs, and its coverage
+    holds where few do. With `clusters` (a name a prompt) these count as prompts do; `n` counts them, and one has no
+    bounds. None without gaps.
+    """
+    rows = [(gap, 1.0) for gap in gaps] if clusters is None else summed(clusters, [(gap, 1.0) for gap in gaps])
+    n = len(rows)
+    if not n:
+        return None
+    totals, sizes = np.asarray(rows, dtype=np.float64).T
+    mean = float(totals.sum() / sizes.sum())
+    if n == 1:
+        return Interval(mean, None, None, n)
+    apart = (totals - mean * sizes) / sizes.mean()
+    centre = mean * n / (n + 2)
+    spare = (float(apart @ apart) + n * mean**2 + 2) / (n + 2) - centre**2
+    half = float(special.ndtri((1 + confidence) / 2)) * math.sqrt(spare / (n + 2))
+    return Interval(mean, max(min(centre - half, mean), -1.0), min(max(centre + half, mean), 1.0), n)
 
 
 def _score(p: float, n: int, confidence: float, trials: float | None = None) -> Interval:
@@ -180,29 +196,62 @@ def clustered_share(rows: Iterable[tuple[int, int]], confidence: float = 0.95) -
     return _score(p, prompts, confidence, tokens * worth)
 
 
-def ratio_interval(
-    columns: Sequence[Sequence[float]],
-    ratio: Callable[[NDArray[Any]], NDArray[Any]],
+def estimate_interval(
+    rows: Sequence[Sequence[float]] | NDArray[Any],
+    estimate: Estimate,
     confidence: float = 0.95,
-    seed: int = 0,
+    *,
+    positive: bool = False,
 ) -> Interval | None:
-    """A ratio of sums and its percentile bootstrap interval: whole rows (prompts) are drawn again, 2,000 times, seeded.
+    """An estimate from sums and its interval: one row (prompt) is left out at a time (jackknife), and Student's t has
+    as many degrees of freedom as rows less one.
 
-    `columns` [n, k] holds a row a prompt; `ratio` takes the sums of the columns [k] or [2000, k] to the estimate. None
-    without rows or where the estimate is not finite; no bounds from one row.
+    `rows` [n, k] hold a row a prompt; `estimate` takes sums of the columns [k] or [n, k] to the number, and has to be a
+    smooth function of them, as quotients and BLEU are. Of a mean it is `mean_interval`. `positive`: the interval is
+    that of the logarithm, for speeds and other quotients, where neither they nor what is left without a row is 0. None
+    without rows or where the estimate is not finite; no bounds from one row, nor where one row makes or breaks it.
     """
-    data = np.asarray(columns, dtype=np.float64)
+    data = np.asarray(rows, dtype=np.float64)
+    n = len(data)
+    if not n:
+        return None
+    total = data.sum(0)
+    with np.errstate(all="ignore"):
+        mean = float(estimate(total))
+        without = np.asarray(estimate(total - data), dtype=np.float64) if n > 1 else np.empty(0)
+    if not math.isfinite(mean):
+        return None
+    if n == 1 or not np.isfinite(without).all():
+        return Interval(mean, None, None, n)
+    logarithm = positive and mean > 0 and bool((without > 0).all())
+    scaled = np.log(without) if logarithm else without
+    half = _t(confidence, n - 1) * math.sqrt((n - 1) / n * float(((scaled - scaled.mean()) ** 2).sum()))
+    if logarithm:
+        return Interval(mean, mean * math.exp(-half), mean * math.exp(half), n)
+    return Interval(mean, mean - half, mean + half, n)
+
+
+def drawn_interval(
+    rows: Sequence[Sequence[float]], estimate: Estimate, confidence: float = 0.95, seed: int = 0
+) -> Interval | None:
+    """As `estimate_interval`, of an estimate that jumps: whole rows are drawn again, 2,000 times, seeded.
+
+    The percentiles are those of the expanded interval of Hesterberg (Am. Stat. 69, 2015), wider for few rows as
+    Student's is. No bounds where one of the drawn estimates is not finite.
+    """
+    data = np.asarray(rows, dtype=np.float64)
     n = len(data)
     if not n:
         return None
     with np.errstate(all="ignore"):
-        mean = float(ratio(data.sum(0)))
-        drawn = ratio(_drawn_again(data, seed)) if n > 1 else np.empty(0)
+        mean = float(estimate(data.sum(0)))
+        drawn = estimate(_drawn_again(data, seed)) if n > 1 else np.empty(0)
     if not math.isfinite(mean):
         return None
     if n == 1 or not np.isfinite(drawn).all():
         return Interval(mean, None, None, n)
-    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    outside = float(special.ndtr(-math.sqrt(n / (n - 1)) * _t(confidence, n - 1)))
+    low, high = np.quantile(drawn, [outside, 1 - outside])
     return Interval(mean, float(low), float(high), n)
 
 
@@ -215,11 +264,11 @@ def _drawn_again(data: NDArray[Any], seed: int) -> NDArray[Any]:
 
 
 def speedup_interval(rows: Sequence[tuple[float, float, float, float]]) -> Interval | None:
-    """Our tokens a second over those of plain decoding, 95 %, by `ratio_interval`.
+    """Our tokens a second over those of plain decoding, 95 %, by `quotient_interval`.
 
     A row a prompt: our tokens and time, plain decoding's tokens and time, both times in the same unit.
     """
-    return ratio_interval(rows, lambda s: (s[..., 0] / s[..., 1]) / (s[..., 2] / s[..., 3]))
+    return quotient_interval(*zip(*rows, strict=True))
 
 
 def counted_interval(counts: Sequence[int], confidence: float = 0.95) -> Interval | None:
@@ -238,28 +287,25 @@ def counted_interval(counts: Sequence[int], confidence: float = 0.95) -> Interva
 
 
 def quotient_interval(*columns: "Sequence[float] | NDArray[Any]", confidence: float = 0.95) -> Interval | None:
-    """Sum a / sum b, or (sum a / sum b) / (sum c / sum d), over many rows; None where a sum is 0, no bounds from one.
+    """Sum a / sum b, or (sum a / sum b) / (sum c / sum d), over rows, by `estimate_interval` of positive numbers.
 
-    The interval is that of the linearised logarithm: for so many rows that drawing them again would take long.
+    None without rows or where a sum that divides is 0.
     """
-    values = [np.asarray(column, dtype=np.float64) for column in columns]
-    totals, n = [float(column.sum()) for column in values], len(values[0])
-    if not all(totals):
-        return None
-    signs = (1, -1, -1, 1)[: len(values)]
-    mean = math.exp(sum(sign * math.log(total) for sign, total in zip(signs, totals, strict=True)))
-    if n == 1:
-        return Interval(mean, None, None, n)
-    pull = sum((sign * a / total for sign, a, total in zip(signs, values, totals, strict=True)), np.zeros(n))
-    half = _t(confidence, n - 1) * math.sqrt(n / (n - 1) * float((pull**2).sum()))
-    return Interval(mean, mean * math.exp(-half), mean * math.exp(half), n)
+    rows = np.column_stack(columns) if columns else ()
+    return estimate_interval(rows, _quotient, confidence, positive=True)
+
+
+def _quotient(sums: NDArray[Any]) -> NDArray[Any]:
+    """Of sums a and b, or a to d, along the last axis: a / b, or (a / b) / (c / d)."""
+    found = sums[..., 0] / sums[..., 1]
+    return np.asarray(found / (sums[..., 2] / sums[..., 3]) if sums.shape[-1] == 4 else found)
 
 
 def of_sums(each: Sequence[Sums], clusters: Sequence[Hashable]) -> dict[str, Interval | None]:
     """95 % intervals from the sums of each run and what tells its cluster from others, its prompt or conversation.
 
     Runs of one cluster are taken together, for their rounds and draft tokens are no independent ones: `tau` by
-    `ratio_interval` (clusters drawn again), acceptance rates by `clustered_share`; `tokens_per_s` is the mean of the
+    `quotient_interval`, acceptance rates by `clustered_share`; `tokens_per_s` is the mean of the
     clusters' speeds (t).
     """
     total, own = sum(each, Sums()), added(clusters, each)
@@ -267,7 +313,7 @@ def of_sums(each: Sequence[Sums], clusters: Sequence[Hashable]) -> dict[str, Int
     tested = [(one.accepted, one.accepted + one.rejected) for one in own if one.rejected is not None]
     called = [(one.tokens, one.rounds) for one in own]
     return {
-        "tau": ratio_interval(called, lambda s: s[..., 0] / s[..., 1]) if total.rounds else None,
+        "tau": quotient_interval(*zip(*called, strict=True)) if total.rounds else None,
         "accept_rate_drafted": clustered_share([(one.accepted, one.drafted) for one in own]),
         "accept_rate_tested": None if total.rejected is None else clustered_share(tested),
         "tokens_per_s": mean_interval(speeds),

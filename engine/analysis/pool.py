@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.analysis import heterospec as paper
 from engine.analysis.grouping import Knobs, by_cluster, by_method, by_target, one_target, pair_names, task_of, undrafted
-from engine.analysis.intervals import Interval, as_json, mean_interval, ratio_interval, speedup_interval
+from engine.analysis.intervals import Interval, as_json, mean_interval, quotient_interval, speedup_interval
 from engine.analysis.quality import quality
 from engine.errors import ConfigError
 from engine.files.places import ROOT
@@ -108,7 +108,7 @@ def _row(label: str, runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trac
         "tokens": found["verify_tokens"],
         "calls_each": as_json(mean_interval([c[1] / c[3] for c in counts])),
         "tokens_each": as_json(mean_interval([c[2] / c[3] for c in counts])),
-        "tau": as_json(ratio_interval([c[:2] for c in counts], lambda s: s[..., 0] / s[..., 1])),
+        "tau": as_json(quotient_interval([c[0] for c in counts], [c[1] for c in counts])),
         "speedup": as_json(_speedup(runs, baselines)),
         "tokens_per_s": found["tokens_per_s"],
         "draft_s": found["draft_s"],

@@ -2,7 +2,7 @@
 
 Everything is computed from traces: the head's extras hold the task, the reference (`answer`) and, where a command has
 marked the response, whether it is `right`. Responses to the same prompt (and repeat) are pairs. Intervals are over
-prompts, or conversations where prompts are turns of some: these are drawn again as a whole, so that repeats of one
+prompts, or conversations where prompts are turns of some: these count as a whole, so that repeats of one
 prompt and turns of one conversation never count as independent.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from engine.analysis.grouping import cluster, pair_names, summed, task_of
-from engine.analysis.intervals import Interval, cluster_mean, ratio_interval, share_interval
+from engine.analysis.intervals import Interval, cluster_mean, estimate_interval, gap_interval, share_interval
 from engine.analysis.votes import majority_right
 from engine.tasks import check_answer
 from engine.tasks.marking import TASKS, Marking, marking
@@ -40,7 +40,7 @@ class Response:
 
     @property
     def cluster(self) -> Name:
-        """What is drawn again as a whole for an interval."""
+        """What counts as one for an interval."""
         return self.conversation or self.prompt
 
 
@@ -53,8 +53,9 @@ def quality(runs: Sequence[Trace], plain: Sequence[Trace] = ()) -> dict[str, Any
     `accuracy` is the share of right answers (pass@1, mean over repeats), `majority` that of the majority over the
     repeats of a prompt (maj@n, from two on). With `plain`, runs of plain decoding on the same prompts, `*_difference`
     is the paired difference from them, `bleu_relative` BLEU in per cent of theirs, and `same_as_ar` the share of equal
-    outputs. Intervals are 95 %: Wilson's score with as many trials as prompts for shares, else a seeded bootstrap over
-    prompts; a conversation counts as one prompt in both.
+    outputs. Intervals are 95 % over prompts, a conversation counting as one: Wilson's score for shares, Bonett and
+    Price's for differences of shares, Student's t for other means and differences, and for BLEU and chrF with a prompt
+    left out at a time.
     """
     return measures(responses(runs), responses(plain), {task_of(trace) for trace in runs})
 
@@ -79,8 +80,10 @@ def quality_of(ours: Responses, theirs: Responses, tasks: Set[str]) -> Found:
         found["same_as_ar"] = _share(ours, [ours[name].output == theirs[name].output for name in ours])
     if "accuracy" in fit and _marked(ours):
         partners = theirs if _marked(theirs) else {}
-        found |= _paired("accuracy", ours, _rights(ours), _rights(partners))
         found["accuracy"] = _share(ours, [bool(r.right) for r in ours.values()])
+        if partners:
+            gaps = _gaps(ours, _rights(ours), _rights(partners))
+            found["accuracy_difference"] = gap_interval(gaps, clusters=_clusters(ours))
         found |= _votes(ours, partners, marks[0]) if len(marks) == 1 else {}
     if len(marks) == 1 and all(response.reference for response in ours.values()):
         found |= _translations(ours, theirs, marks[0]) if "translation" in fit else {}
@@ -128,7 +131,7 @@ def _means(given: Responses, values: Sequence[float]) -> list[float]:
 
 
 def _clusters(given: Responses) -> list[Name]:
-    """What each prompt is drawn again with."""
+    """What each prompt counts with."""
     found = {response.prompt: response.cluster for response in given.values()}
     return list(found.values())
 
@@ -145,9 +148,13 @@ def _paired(name: str, ours: Responses, mine: Sequence[float], other: Sequence[f
     """Mean of a number that each response has by itself, and its paired difference from those of partners, if any."""
     found: Found = {name: cluster_mean(_means(ours, mine), _clusters(ours))}
     if other:
-        gaps = [a - b for a, b in zip(mine, other, strict=True)]
-        found[f"{name}_difference"] = cluster_mean(_means(ours, gaps), _clusters(ours))
+        found[f"{name}_difference"] = cluster_mean(_gaps(ours, mine, other), _clusters(ours))
     return found
+
+
+def _gaps(ours: Responses, mine: Sequence[float], other: Sequence[float]) -> list[float]:
+    """By how much a number of our responses is above that of their partners, a value a prompt."""
+    return _means(ours, [a - b for a, b in zip(mine, other, strict=True)])
 
 
 def _share(given: Responses, holds: Sequence[bool]) -> Interval | None:
@@ -164,7 +171,7 @@ def _votes(ours: Responses, theirs: Responses, mark: Marking) -> Found:
     if theirs:
         other = [voted_right([list(theirs.values())[i] for i in places], mark) for places in groups]
         gaps = [float(a) - float(b) for a, b in zip(mine, other, strict=True)]
-        found["majority_difference"] = cluster_mean(gaps, _clusters(ours))
+        found["majority_difference"] = gap_interval(gaps, clusters=_clusters(ours))
     return found
 
 
@@ -178,13 +185,13 @@ def _translations(ours: Responses, theirs: Responses, mark: Marking) -> Found:
     plain = _translated(theirs, mark) if theirs else {}
     found: Found = {}
     for name, mine in _translated(ours, mark).items():
-        found[name] = ratio_interval(_sums(ours, mine.counts), mine.score)
+        found[name] = estimate_interval(_sums(ours, mine.counts), mine.score)
         if plain:
             both = _Both(mine, mine.counts.shape[1])
             rows = _sums(ours, np.hstack([mine.counts, plain[name].counts]))
-            found[f"{name}_difference"] = ratio_interval(rows, both.difference)
+            found[f"{name}_difference"] = estimate_interval(rows, both.difference)
             if name == "bleu":
-                found[f"{name}_relative"] = ratio_interval(rows, both.percent)
+                found[f"{name}_relative"] = estimate_interval(rows, both.percent)
     return found
 
 

@@ -121,7 +121,7 @@ def _line(own: Sequence[Row], baseline: Sequence[Row] | None, is_plain: bool) ->
 
 
 def _a_response(own: Sequence[Row], counts: Sequence[int]) -> Interval | None:
-    """Mean of a count over prompts, of each prompt over its repeats; clusters are drawn again for the interval."""
+    """Mean of a count over prompts, of each prompt over its repeats; clusters count as one for the interval."""
     asked = defaultdict[Name, list[int]](list)
     for row, count in zip(own, counts, strict=True):
         asked[row.response.prompt].append(count)

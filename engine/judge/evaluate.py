@@ -11,7 +11,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.analysis.intervals import as_json, mean_interval, ratio_interval, speedup_interval
+from engine.analysis.intervals import (
+    as_json,
+    drawn_interval,
+    estimate_interval,
+    gap_interval,
+    mean_interval,
+    speedup_interval,
+)
 from engine.analysis.judge import Curve, accuracy, mean_gap, share_above
 from engine.analysis.words import estimate
 from engine.judge.memo import MemoModel
@@ -209,12 +216,12 @@ def _against(
         found = [measure(curve[: len(own)], curve[len(own) :]) for curve in curves]
         return np.array([np.nan if one is None else one for one in found]).reshape(sums.shape[:-1])
 
-    return as_json(ratio_interval(columns.T.tolist(), measured))
+    return as_json(drawn_interval(columns.T.tolist(), measured))
 
 
 def _row(score: Score, sd: Score) -> dict[str, Any]:
     drops = [float(a) - float(b) for a, b in zip(sd.correct, score.correct, strict=True)]
-    share, drop = accuracy(score.correct), mean_interval(drops, kind="bootstrap")
+    share, drop = accuracy(score.correct), gap_interval(drops)
     setting, calls = score.setting, sum(score.calls)
     return {
         "name": setting.name,
@@ -240,8 +247,8 @@ def _translated(score: Score, sd: Score) -> dict[str, Any]:
         return {}
     both = [[*ours, *theirs] for ours, theirs in zip(score.counts, sd.counts, strict=True)]
     width = len(score.counts[0])
-    lost = ratio_interval(both, lambda sums: bleu_of(sums[..., width:]) - bleu_of(sums[..., :width]))
-    return {"bleu": as_json(ratio_interval(score.counts, bleu_of)), "bleu_drop": as_json(lost)}
+    lost = estimate_interval(both, lambda sums: bleu_of(sums[..., width:]) - bleu_of(sums[..., :width]))
+    return {"bleu": as_json(estimate_interval(score.counts, bleu_of)), "bleu_drop": as_json(lost)}
 
 
 def _speed(score: Score, plain: Score) -> dict[str, Any]:

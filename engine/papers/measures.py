@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.analysis.intervals import Interval, mean_interval, ratio_interval
+from engine.analysis.intervals import Interval, estimate_interval, mean_interval
 from engine.analysis.quality import Responses, quality_of
 from engine.errors import ConfigError, unknown
 from engine.papers.records import Record, Records
@@ -80,15 +80,17 @@ def _counted(ours: Record, other: Record | None, name: str, base: str) -> Interv
     if mine is None:
         return None
     if base == name:
-        return ratio_interval(mine, ratio) if base in RATIOS else mean_interval([row[0] for row in mine])
+        return (
+            estimate_interval(mine, ratio, positive=True) if base in RATIOS else mean_interval([row[0] for row in mine])
+        )
     theirs = None if other is None else _sums(other, columns)
     if theirs is None or len(theirs) != len(mine):
         return None
     k = len(columns)
     joined = [[*a, *b] for a, b in zip(mine, theirs, strict=True)]
     if name.endswith(DIFFERENCE):
-        return ratio_interval(joined, lambda s: ratio(s[..., :k]) - ratio(s[..., k:]))
-    return ratio_interval(joined, lambda s: ratio(s[..., :k]) / ratio(s[..., k:]))
+        return estimate_interval(joined, lambda s: ratio(s[..., :k]) - ratio(s[..., k:]))
+    return estimate_interval(joined, lambda s: ratio(s[..., :k]) / ratio(s[..., k:]), positive=True)
 
 
 def _sums(one: Record, columns: Sequence[str]) -> list[list[float]] | None:

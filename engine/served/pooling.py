@@ -12,14 +12,12 @@ from engine.analysis.intervals import (
     counted_interval,
     mean_interval,
     quotient_interval,
-    ratio_interval,
     wilson,
 )
 from engine.served.report import TITLES, Counts, Report
 from engine.trace.store import Trace
 from engine.trace.sums import Sums
 
-MANY = 2_000  # requests from which they are not drawn again
 SCOPES = {
     "request": "requests",
     "requests": "totals of requests",
@@ -69,9 +67,9 @@ def row(label: str, found: Sequence[Report]) -> dict[str, Any]:
     """Numbers under the names of `engine.analysis.names`; `lacks` lists those that no report tells.
 
     `tau` is accepted draft tokens and one over verify passes, as vLLM, SGLang and llama.cpp define it. Intervals, 95 %:
-    of requests by drawing them again, 2,000 times, of their shares by depth by Wilson's score with as many passes as
-    those of so many requests are worth (`clustered_share`). One count does not tell its requests apart: Wilson's score
-    (shares) or t over its passes, as if all were independent, which is too narrow.
+    of tokens a call with a request left out at a time, of shares by Wilson's score with as many draft tokens or passes
+    as those of so many requests are worth (`clustered_share`). One count does not tell its requests apart: Wilson's
+    score (shares) or t over its passes, as if all were independent, which is too narrow.
     """
     steps, accepted, drafted, tokens = (_sum(found, name) for name in ("steps", "accepted", "drafted", "tokens"))
     histogram = (
@@ -107,34 +105,28 @@ def _tau(found: Sequence[Report], histogram: Counts) -> dict[str, Any] | None:
         pairs = [((one.accepted or 0) + (one.steps or 0), one.steps or 0) for one in found if one.steps]
         if len(pairs) == 1 and histogram:
             return as_json(counted_interval((0, *histogram)))
-        return as_json(_quotient(pairs))
+        return as_json(_within(quotient_interval(*zip(*pairs, strict=True)), 1.0, math.inf))
     return _mean([one.tau for one in found], 1.0, math.inf)
 
 
 def _rate(found: Sequence[Report]) -> dict[str, Any] | None:
     if all(one.drafted is not None and one.accepted is not None for one in found):
         pairs = [(one.accepted or 0, one.drafted or 0) for one in found if one.drafted]
-        if len(pairs) == 1:
-            return as_json(wilson(*pairs[0]))
-        return as_json(_quotient(pairs))
+        return as_json(wilson(*pairs[0]) if len(pairs) == 1 else clustered_share(pairs))
     return _mean([one.rate for one in found], 0.0, 1.0)
 
 
 def _mean(told: Sequence[float | None], least: float, most: float) -> dict[str, Any] | None:
     """Of what each line of a log tells, with Student's interval as far as it can be; None where one tells nothing."""
     known = [one for one in told if one is not None]
-    span = mean_interval(known) if len(known) == len(told) else None
+    return as_json(_within(mean_interval(known) if len(known) == len(told) else None, least, most))
+
+
+def _within(span: Interval | None, least: float, most: float) -> Interval | None:
+    """An interval without what cannot be."""
     if span is None or span.low is None or span.high is None:
-        return as_json(span)
-    low, high = min(span.mean, max(span.low, least)), max(span.mean, min(span.high, most))
-    return as_json(replace(span, low=low, high=high))
-
-
-def _quotient(pairs: Sequence[tuple[int, int]]) -> Interval | None:
-    """Of sums over requests: these drawn again, or linearised where there are many."""
-    if len(pairs) > MANY:
-        return quotient_interval(*zip(*pairs, strict=True))
-    return ratio_interval(pairs, lambda s: s[..., 0] / s[..., 1])
+        return span
+    return replace(span, low=min(span.mean, max(span.low, least)), high=max(span.mean, min(span.high, most)))
 
 
 def _by_depth(found: Sequence[Report], histogram: Counts, steps: int | None) -> dict[str, list[Any]] | None:

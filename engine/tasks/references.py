@@ -1,7 +1,7 @@
 """How near texts come to their references: BLEU and chrF of translations (sacrebleu), ROUGE of summaries (rouge-score).
 
 BLEU and chrF are quotients over a whole corpus. They are given as rows of counts, one a text, whose sum makes the
-score, so that texts can be drawn again for an interval. The counts are sacrebleu's own (`_extract_corpus_statistics`,
+score, so that a text can be left out for an interval. The counts are sacrebleu's own (`_extract_corpus_statistics`,
 which its paired tests use too); a test holds the sums to its `corpus_score`.
 """
 

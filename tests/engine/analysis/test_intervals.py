@@ -1,4 +1,5 @@
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,20 @@ from engine.analysis.intervals import (
     clustered_mean,
     clustered_share,
     counted_interval,
+    drawn_interval,
+    estimate_interval,
+    gap_interval,
     mean_interval,
     of_sums,
     quotient_interval,
-    ratio_interval,
     share_interval,
     speedup_interval,
     spread,
     wilson,
 )
 from engine.trace.sums import Sums
+
+OverRows = Callable[..., Interval | None]
 
 
 @pytest.mark.thorough
@@ -49,12 +54,94 @@ def test_mean_interval() -> None:
     assert one is not None and (one.mean, one.low, one.high) == (3.0, None, None)
 
 
-def test_bootstrap_is_seeded_and_close() -> None:
-    values = [float(i % 7) for i in range(200)]
-    one, again, t = (mean_interval(values, kind=kind) for kind in ("bootstrap", "bootstrap", "t"))
-    assert one == again and one is not None and t is not None
-    assert one.low == pytest.approx(t.low, abs=0.05) and one.high == pytest.approx(t.high, abs=0.05)
-    assert mean_interval(values, kind="bootstrap", seed=1) != one
+def ratio(sums: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(sums[..., 0] / sums[..., 1])
+
+
+def test_an_estimate_that_is_a_mean_has_students_interval() -> None:
+    values = [float(i * i % 11) for i in range(9)]
+    for positive in (False, True):
+        found = estimate_interval([(value, 1.0) for value in values], ratio, 0.9, positive=positive)
+        assert found is not None and found.n == 9 and found.mean == pytest.approx(sum(values) / 9)
+        if not positive:
+            assert bounds(found) == pytest.approx(bounds(mean_interval(values, 0.9)))
+        else:
+            assert 0 < bounds(found)[0] != pytest.approx(bounds(mean_interval(values, 0.9))[0])
+
+
+def test_an_estimate_leaves_one_row_out_at_a_time() -> None:
+    """9 over 3 of (3, 1), (4, 1), (2, 1): without each 3, 2.5 and 3.5, whose squares about 3 sum to 0.5, times 2/3."""
+    half = 4.3027 * math.sqrt(0.5 * 2 / 3)
+    found = estimate_interval([(3, 1), (4, 1), (2, 1)], ratio)
+    assert found is not None and (found.mean, found.n) == (3.0, 3)
+    assert bounds(found) == pytest.approx((3 - half, 3 + half), abs=1e-3)
+
+
+def calls_and_tokens(n: int, times: int) -> list[list[tuple[float, float]]]:
+    """So many samples of n prompts, each of a few dozen target calls and four tokens a call in the mean."""
+    generator = np.random.default_rng(0)
+    calls = generator.integers(8, 40, (times, n)).astype(float)
+    tokens = calls * generator.gamma(20, 0.2, (times, n))
+    return [list(zip(a, b, strict=True)) for a, b in zip(tokens.tolist(), calls.tolist(), strict=True)]
+
+
+def right_or_not(n: int, times: int) -> list[list[float]]:
+    """So many samples of n prompts, of which 3 % get right and 1 % wrong: two points in the mean."""
+    drawn = np.random.default_rng(0).random((times, n))
+    gaps: list[list[float]] = np.where(drawn < 0.03, 1.0, np.where(drawn < 0.04, -1.0, 0.0)).tolist()
+    return gaps
+
+
+def coverage(found: Sequence[Interval | None], true: float) -> float:
+    return float(np.mean([low <= true <= high for low, high in map(bounds, found)]))
+
+
+@pytest.mark.parametrize("n", [3, 5, 20])
+def test_intervals_of_few_prompts_hold_what_they_promise(n: int) -> None:
+    samples = calls_and_tokens(n, 1_000)
+    assert 0.925 <= coverage([quotient_interval(*zip(*rows, strict=True)) for rows in samples], 4) <= 0.98
+    assert 0.925 <= coverage([estimate_interval(rows, ratio) for rows in samples], 4) <= 0.98
+
+
+@pytest.mark.parametrize("n", [10, 20, 50, 300])
+def test_differences_of_shares_hold_what_they_promise(n: int) -> None:
+    assert coverage([gap_interval(gaps) for gaps in right_or_not(n, 500)], 0.02) >= 0.94
+
+
+@pytest.mark.thorough
+def test_percentiles_of_drawn_rows_do_not() -> None:
+    """Why nothing here is a percentile bootstrap: of 5 prompts it has 83 % in place of 95, of 20 rights and wrongs 46."""
+
+    def percentiles(rows: Sequence[tuple[float, float]]) -> Interval:
+        drawn = ratio(measured._drawn_again(np.asarray(rows), 0))
+        low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
+        return Interval(0.0, low, high, len(rows))
+
+    shares = [coverage([percentiles(rows) for rows in calls_and_tokens(n, 1_000)], 4) for n in (3, 5, 20)]
+    assert shares == pytest.approx([0.73, 0.83, 0.93], abs=0.02)
+    gaps = [[(gap, 1.0) for gap in sample] for sample in right_or_not(20, 500)]
+    assert coverage([percentiles(rows) for rows in gaps], 0.02) == pytest.approx(0.46, abs=0.03)
+
+
+def test_a_difference_of_shares_is_bonett_and_prices() -> None:
+    """Of 20 prompts the first alone is right on 3, the second alone on 1: with one more of each kind 4 and 2 of 22."""
+    first, second, z = 4 / 22, 2 / 22, 1.959964
+    half = z * math.sqrt((first + second - (first - second) ** 2) / 22)
+    found = gap_interval([1.0] * 3 + [-1.0] + [0.0] * 16)
+    assert found is not None and (found.mean, found.n) == (0.1, 20)
+    assert bounds(found) == pytest.approx((first - second - half, first - second + half), abs=1e-6)
+    assert width(gap_interval([0.0] * 20)) > 0.2, "that none differs says little of 20 prompts"
+    assert bounds(gap_interval([1.0] * 5))[1] == 1.0 and bounds(gap_interval([-1.0] * 5))[0] == -1.0
+    assert gap_interval([]) is None and gap_interval([0.5]) == Interval(0.5, None, None, 1)
+
+
+def test_a_difference_of_shares_counts_conversations_once() -> None:
+    turns = gap_interval([1.0, 1.0, 0.0, 0.0, 0.0, 0.0], clusters="aabbcc")
+    assert turns is not None and turns.n == 3 and turns.mean == pytest.approx(1 / 3)
+    assert bounds(turns) == pytest.approx(bounds(gap_interval([1.0, 0.0, 0.0])))
+    assert gap_interval([1.0, 0.0], clusters="aa") == Interval(0.5, None, None, 1)
+    uneven = gap_interval([1.0, 0.0, 0.0, 0.0], clusters="abbb")
+    assert uneven is not None and (uneven.mean, uneven.n) == (0.25, 2)
 
 
 def test_wilson() -> None:
@@ -174,7 +261,7 @@ def test_numbers_of_runs_are_over_prompts_with_the_runs_of_one_taken_together() 
     each = [run(8, 2, 6, 8, 2.0), run(4, 2, 2, 8, 4.0), run(9, 3, 5, 6, 1.0)]
     found, two = of_sums(each, ["a", "a", "b"]), [(8, 16), (5, 6)]
     assert found["accept_rate_drafted"] == found["accept_rate_tested"] == clustered_share(two)
-    assert found["tau"] == ratio_interval([(12, 4), (9, 3)], lambda s: s[..., 0] / s[..., 1])
+    assert found["tau"] == quotient_interval([12, 9], [4, 3])
     assert found["tokens_per_s"] == mean_interval([2000.0, 9000.0])
     alone = of_sums(each, ["a"] * 3)
     assert [one and (one.low, one.n) for one in alone.values()] == [(None, 1)] * 4
@@ -199,39 +286,51 @@ def test_numbers_that_come_so_often_are_those_numbers_written_out() -> None:
 
 
 def test_a_quotient_has_the_interval_of_its_logarithm() -> None:
-    """10 of 4 + 6 over 5 of 2 + 3: each row has the same quotient, so the pulls of both are 0.4 - 0.4 and 0.6 - 0.6.
-    Of 3 + 7 over 2 + 3 they are 0.3 - 0.4 and 0.7 - 0.6, so the standard error is sqrt(2 . 0.02) = 0.2."""
+    """10 of 4 + 6 over 5 of 2 + 3: each row has the same quotient. Of 3 + 7 over 2 + 3 the rows left have 7/3 and 3/2:
+    the standard error is half of what lies between their logarithms."""
     assert bounds(quotient_interval([4, 6], [2, 3])) == pytest.approx((2.0, 2.0))
     found = quotient_interval([3, 7], [2, 3])
     assert found is not None and found.mean == pytest.approx(2.0) and found.n == 2
-    half = 12.7062 * 0.2
+    half = 12.7062 * math.log((7 / 3) / (3 / 2)) / 2
     assert bounds(found) == pytest.approx((2 * math.exp(-half), 2 * math.exp(half)), rel=1e-4)
-    both = quotient_interval([3, 7], [2, 3], [4, 6], [1, 9])  # pulls: 0.3 - 0.4 - 0.4 + 0.1 and 0.7 - 0.6 - 0.6 + 0.9
+    both = quotient_interval([3, 7], [2, 3], [4, 6], [1, 9])  # over 6/9 and 4/1
+    half = 12.7062 * math.log((7 / 3) / (6 / 9) / ((3 / 2) / (4 / 1))) / 2
     assert both is not None and both.mean == pytest.approx(2.0)
-    assert bounds(both)[1] == pytest.approx(2 * math.exp(12.7062 * math.sqrt(2 * 2 * 0.4**2)), rel=1e-4)
+    assert bounds(both)[1] == pytest.approx(2 * math.exp(half), rel=1e-4)
     assert width(quotient_interval([3, 7], [2, 3], confidence=0.5)) < width(found) / 2
     one = quotient_interval([3], [2])
     assert one is not None and (one.low, one.high, one.n) == (None, None, 1) and one.mean == pytest.approx(1.5)
-    assert quotient_interval([0, 0], [2, 3]) is quotient_interval([2, 3], [0, 0]) is None
+    assert quotient_interval() is quotient_interval([], []) is quotient_interval([2, 3], [0, 0]) is None
+    assert quotient_interval([0, 0], [2, 3]) == Interval(0.0, 0.0, 0.0, 2), "no logarithm"
 
 
-def test_a_ratio_that_is_no_number_is_none_and_one_that_may_be_none_has_no_bounds() -> None:
-    def ratio(sums: NDArray[Any]) -> NDArray[Any]:
-        return np.asarray(sums[..., 0] / sums[..., 1])
+@pytest.mark.parametrize("over_rows", [estimate_interval, drawn_interval])
+def test_an_estimate_that_is_no_number_is_none_and_one_that_may_be_none_has_no_bounds(over_rows: OverRows) -> None:
+    assert over_rows([], ratio) is over_rows([(1, 0), (2, 0)], ratio) is None
+    assert over_rows([(3, 2)], ratio) == Interval(1.5, None, None, 1)
+    assert over_rows([(3, 2), (1, 0)], ratio) == Interval(2.0, None, None, 2), "alone, (1, 0) has no ratio"
 
-    assert ratio_interval([], ratio) is ratio_interval([(1, 0), (2, 0)], ratio) is None
-    assert ratio_interval([(3, 2)], ratio) == Interval(1.5, None, None, 1)
-    assert ratio_interval([(3, 2), (1, 0)], ratio) == Interval(2.0, None, None, 2), "drawn twice, (1, 0) has no ratio"
-    found = ratio_interval([(3, 2), (1, 2)], ratio)
-    assert found == Interval(1.0, 0.5, 1.5, 2)
-    assert ratio_interval([(float(i), 1 + i % 3) for i in range(9)], ratio, seed=1) != ratio_interval(
-        [(float(i), 1 + i % 3) for i in range(9)], ratio
-    )
+
+def test_drawn_rows_are_seeded_and_say_what_leaving_one_out_says() -> None:
+    rows = [(float(i % 7), 1.0) for i in range(200)]
+    one, again, left = drawn_interval(rows, ratio), drawn_interval(rows, ratio), estimate_interval(rows, ratio)
+    assert one == again != drawn_interval(rows, ratio, seed=1)
+    assert bounds(one) == pytest.approx(bounds(left), abs=0.05)
+    assert drawn_interval([(3, 2), (1, 2)], ratio) == Interval(1.0, 0.5, 1.5, 2)
+
+
+def test_drawn_rows_are_wider_for_few() -> None:
+    """By Hesterberg's levels, of 5 rows 0.1 % on either side."""
+    rows = [(float(i), 1.0) for i in range(5)]
+    found = drawn_interval(rows, ratio)
+    drawn = measured._drawn_again(np.asarray(rows), 0)[:, 0] / 5
+    assert bounds(found) == pytest.approx(np.quantile(drawn, [0.00096, 0.99904]).tolist(), abs=0.02)
+    assert width(found) > np.diff(np.quantile(drawn, [0.025, 0.975]))[0] * 1.2
 
 
 def test_rows_are_drawn_again_alike_however_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(float(i), 1.0) for i in range(10)]
-    whole = ratio_interval(rows, lambda s: s[..., 0] / s[..., 1])
+    whole = drawn_interval(rows, ratio)
     sizes: list[int] = []
     drawn = np.random.default_rng(0).integers
 
@@ -242,7 +341,7 @@ def test_rows_are_drawn_again_alike_however_many_at_a_time(monkeypatch: pytest.M
 
     monkeypatch.setattr(measured, "ROOM", 60)
     monkeypatch.setattr(np.random, "default_rng", lambda seed: Generator())
-    assert ratio_interval(rows, lambda s: s[..., 0] / s[..., 1]) == whole
+    assert drawn_interval(rows, ratio) == whole
     assert set(sizes) == {3, 2} and sum(sizes) == measured.RESAMPLES, "3 x 10 rows of 2 numbers at a time"
 
 
@@ -255,11 +354,11 @@ def test_a_mean_of_shares_is_of_as_many_trials_as_prompts() -> None:
     assert share_interval([0.5, 1.0, 0.0, 0.5], 0.9) == wilson(2, 4, 0.9)
 
 
-def test_of_turns_whole_conversations_are_drawn_again() -> None:
+def test_of_turns_whole_conversations_count() -> None:
     values, talks = [1.0, 3.0, 8.0, 4.0], ["a", "a", "b", "c"]
-    drawn = ratio_interval([(4, 2), (8, 1), (4, 1)], lambda s: s[..., 0] / s[..., 1])
-    assert drawn and cluster_mean(values, talks) == drawn and (drawn.mean, drawn.n) == (4.0, 3)
-    assert cluster_mean(values, "abcd") == mean_interval(values, kind="bootstrap")
+    found = cluster_mean(values, talks)
+    assert found and found == clustered_mean([(4, 2), (8, 1), (4, 1)]) and (found.mean, found.n) == (4.0, 3)
+    assert bounds(cluster_mean(values, "abcd")) == pytest.approx(bounds(mean_interval(values)))
     assert cluster_mean(values, "aaaa") == Interval(4.0, None, None, 1) and cluster_mean([], []) is None
     assert share_interval([0.5, 1.0, 0.0, 0.5], 0.9, talks[:2] * 2) == Interval(
         0.5, *bounds(share_interval([0.5], 0.9)), 1

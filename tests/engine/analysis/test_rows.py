@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.analysis.intervals import ratio_interval
+from engine.analysis.intervals import speedup_interval
 from engine.analysis.quality import Response
 from engine.analysis.rows import Row, flaw, table
 from engine.trace.sums import Sums
@@ -61,8 +61,8 @@ def test_repeats_of_a_prompt_are_one_row_of_every_interval() -> None:
     )
     (faster,) = {spread["speedup"]["mean"], found["sd"]["speedup"]}
     assert faster == pytest.approx((21 / 7) / (21 / 12))
-    drawn = ratio_interval([(12, 3, 12, 6), (9, 4, 9, 6)], lambda s: (s[..., 0] / s[..., 1]) / (s[..., 2] / s[..., 3]))
-    assert drawn and (spread["speedup"]["low"], spread["speedup"]["high"]) == (drawn.low, drawn.high)
+    over = speedup_interval([(12, 3, 12, 6), (9, 4, 9, 6)])
+    assert over and (spread["speedup"]["low"], spread["speedup"]["high"]) == (over.low, over.high)
     assert spread["rounds"]["mean"] == 2.5, "mean over prompts of the mean over their repeats"
     assert found["sd"]["speedup_perprompt_mean"] == pytest.approx(((8 / 1) / 2 + (4 / 2) / 2 + (9 / 4) / 1.5) / 3)
     assert found["sd"]["same_output_as_ar"] == 2 and found["sd"]["prompts"] == 2

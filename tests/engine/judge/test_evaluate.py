@@ -69,7 +69,7 @@ def test_a_curve_above_another_by_chance_says_so() -> None:
     lines = [[exact, [1, *fast], [int(place > 0), *fast]] for place in range(10)]
     result = report(collect(found, lines))
     gap, above = result["gap_to_topk"], result["above_topk"]
-    assert gap["mean"] == pytest.approx(0.05) and gap["low"] == pytest.approx(0) and 0.1 < gap["high"] < 0.2
+    assert gap["mean"] == pytest.approx(0.05) and gap["low"] == pytest.approx(0, abs=1e-9) and 0.1 < gap["high"] < 0.25
     assert above["mean"] == above["low"] == 1.0 and result["above_transfer"] is result["gap_to_transfer"] is None
 
 
