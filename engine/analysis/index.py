@@ -339,7 +339,8 @@ def _speedup(own: pd.DataFrame, plain: pd.DataFrame) -> dict[str, Any] | None:
 
 def _each(own: pd.DataFrame, column: "pd.Series[Any]") -> dict[str, Any] | None:
     """Mean of a column over prompts, of each over its runs."""
-    return as_json(mean_interval(column.groupby([own[name] for name in CLUSTER], sort=False).mean().to_list()))
+    each = column.groupby([own[name] for name in CLUSTER], sort=False).mean()
+    return as_json(mean_interval(each.to_list(), positive=True))
 
 
 def _quotient(own: pd.DataFrame, *columns: "pd.Series[Any]") -> dict[str, Any] | None:

@@ -54,11 +54,13 @@ def spread(values: Sequence[float]) -> Spread | None:
     return Spread(float(np.median(values)), float(min(values)), float(max(values)), len(values)) if values else None
 
 
-def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
+def mean_interval(values: Sequence[float], confidence: float = 0.95, *, positive: bool = False) -> Interval | None:
     """Mean and its interval (Student's t, so of independent, roughly normal means); None without values, no bounds from
-    one value."""
+    one value. `positive`: of counts or speeds, whose bounds are above 0 too (`estimate_interval`)."""
     if not values:
         return None
+    if positive:
+        return quotient_interval(values, np.ones(len(values)), confidence=confidence)
     data = np.asarray(values, dtype=np.float64)
     mean, n = float(data.mean()), len(data)
     if n == 1:
@@ -67,13 +69,17 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
     return Interval(mean, mean - half, mean + half, n)
 
 
-def cluster_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> Interval | None:
-    """Mean of numbers, one a prompt, and its 95 % interval by `clustered_mean`, in which whole clusters count.
+def cluster_mean(values: Sequence[float], clusters: Sequence[Hashable], *, positive: bool = False) -> Interval | None:
+    """Mean of numbers, one a prompt, and its 95 % interval by `clustered_mean`, in which whole clusters count;
+    `positive` as for `mean_interval`.
 
     `clusters` names that of each: turns of one conversation are no independent prompts. Where each prompt is a cluster
     of its own that is `mean_interval`. `n` counts clusters; one of them has no bounds. None without values.
     """
-    return clustered_mean((total, int(size)) for total, size in summed(clusters, [(value, 1.0) for value in values]))
+    rows = summed(clusters, [(value, 1.0) for value in values])
+    if positive:
+        return quotient_interval(*zip(*rows, strict=True))
+    return clustered_mean((total, int(size)) for total, size in rows)
 
 
 def _t(confidence: float, freedom: float) -> float:
@@ -306,7 +312,7 @@ def of_sums(each: Sequence[Sums], clusters: Sequence[Hashable]) -> dict[str, Int
 
     Runs of one cluster are taken together, for their rounds and draft tokens are no independent ones: `tau` by
     `quotient_interval`, acceptance rates by `clustered_share`; `tokens_per_s` is the mean of the
-    clusters' speeds (t).
+    clusters' speeds.
     """
     total, own = sum(each, Sums()), added(clusters, each)
     speeds = [speed for speed in (one.tokens_per_s for one in own) if speed is not None]
@@ -316,5 +322,5 @@ def of_sums(each: Sequence[Sums], clusters: Sequence[Hashable]) -> dict[str, Int
         "tau": quotient_interval(*zip(*called, strict=True)) if total.rounds else None,
         "accept_rate_drafted": clustered_share([(one.accepted, one.drafted) for one in own]),
         "accept_rate_tested": None if total.rejected is None else clustered_share(tested),
-        "tokens_per_s": mean_interval(speeds),
+        "tokens_per_s": mean_interval(speeds, positive=True),
     }

@@ -75,7 +75,7 @@ def quality_of(ours: Responses, theirs: Responses, tasks: Set[str]) -> Found:
     theirs = {name: theirs[name] for name in ours} if theirs else {}
     marks = [marking(task) for task in tasks & set(TASKS)]
     fit = set.intersection(*(set(m.measures) for m in marks)) if marks and len(marks) == len(tasks) else set()
-    found = _paired("response_tokens", ours, _lengths(ours), _lengths(theirs))
+    found = _paired("response_tokens", ours, _lengths(ours), _lengths(theirs), positive=True)
     if theirs:
         found["same_as_ar"] = _share(ours, [ours[name].output == theirs[name].output for name in ours])
     if "accuracy" in fit and _marked(ours):
@@ -144,9 +144,11 @@ def _rights(given: Responses) -> list[float]:
     return [float(bool(response.right)) for response in given.values()]
 
 
-def _paired(name: str, ours: Responses, mine: Sequence[float], other: Sequence[float]) -> Found:
+def _paired(
+    name: str, ours: Responses, mine: Sequence[float], other: Sequence[float], *, positive: bool = False
+) -> Found:
     """Mean of a number that each response has by itself, and its paired difference from those of partners, if any."""
-    found: Found = {name: cluster_mean(_means(ours, mine), _clusters(ours))}
+    found: Found = {name: cluster_mean(_means(ours, mine), _clusters(ours), positive=positive)}
     if other:
         found[f"{name}_difference"] = cluster_mean(_gaps(ours, mine, other), _clusters(ours))
     return found

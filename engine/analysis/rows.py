@@ -126,7 +126,7 @@ def _a_response(own: Sequence[Row], counts: Sequence[int]) -> Interval | None:
     for row, count in zip(own, counts, strict=True):
         asked[row.response.prompt].append(count)
     clusters = {row.response.prompt: row.response.cluster for row in own}
-    return cluster_mean([sum(found) / len(found) for found in asked.values()], list(clusters.values()))
+    return cluster_mean([sum(found) / len(found) for found in asked.values()], list(clusters.values()), positive=True)
 
 
 def _named(rows: Sequence[Row]) -> Responses:

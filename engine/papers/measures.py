@@ -80,9 +80,9 @@ def _counted(ours: Record, other: Record | None, name: str, base: str) -> Interv
     if mine is None:
         return None
     if base == name:
-        return (
-            estimate_interval(mine, ratio, positive=True) if base in RATIOS else mean_interval([row[0] for row in mine])
-        )
+        if base in RATIOS:
+            return estimate_interval(mine, ratio, positive=True)
+        return mean_interval([row[0] for row in mine], positive=True)
     theirs = None if other is None else _sums(other, columns)
     if theirs is None or len(theirs) != len(mine):
         return None

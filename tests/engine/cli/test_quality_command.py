@@ -43,7 +43,7 @@ def test_compare_tells_quality_beside_speed(
     sizes = [Trace.load(path).metrics()["rounds"] for path in sorted(out.glob("*-sd.jsonl.gz"))]
     each = [sum(sizes[:2]) / 2, sum(sizes[2:]) / 2]
     assert each[0] != each[1] and sum(sizes) == row["rounds"]
-    assert calls == pytest.approx(as_json(mean_interval(each)))
+    assert calls == pytest.approx(as_json(mean_interval(each, positive=True)))
     assert (found["responses"], found["prompts"], found["repeats"]) == (4, 2, 2)
     assert {"accuracy", "accuracy_difference", "majority", "majority_difference", "same_as_ar"} <= found.keys()
     traces = [Trace.load(path) for path in sorted(out.glob("*-ar.jsonl.gz"))]
