@@ -263,7 +263,7 @@ def test_numbers_of_runs_are_over_prompts_with_the_runs_of_one_taken_together() 
     assert found["accept_rate_drafted"] == found["accept_rate_tested"] == clustered_share(two)
     assert found["tau"] == quotient_interval([12, 9], [4, 3])
     assert found["tokens_per_s"] == mean_interval([2000.0, 9000.0], positive=True)
-    assert 0 < bounds(found["tokens_per_s"])[0]
+    assert bounds(found["tokens_per_s"])[0] > 0
     alone = of_sums(each, ["a"] * 3)
     assert [one and (one.low, one.n) for one in alone.values()] == [(None, 1)] * 4
     unknown = of_sums([run(8, 2, 6, 8), Sums(tokens=4, rounds=2, accepted=2, rejected=None, drafted=8)], ["a", "b"])
@@ -361,7 +361,7 @@ def test_of_turns_whole_conversations_count() -> None:
     assert found and found == clustered_mean([(4, 2), (8, 1), (4, 1)]) and (found.mean, found.n) == (4.0, 3)
     assert bounds(cluster_mean(values, "abcd")) == pytest.approx(bounds(mean_interval(values)))
     above = cluster_mean(values, talks, positive=True)
-    assert above == quotient_interval([4, 8, 4], [2, 1, 1]) and 0 < bounds(above)[0]
+    assert above == quotient_interval([4, 8, 4], [2, 1, 1]) and bounds(above)[0] > 0
     assert cluster_mean(values, "abcd", positive=True) == mean_interval(values, positive=True)
     assert cluster_mean(values, "aaaa") == Interval(4.0, None, None, 1) and cluster_mean([], []) is None
     assert share_interval([0.5, 1.0, 0.0, 0.5], 0.9, talks[:2] * 2) == Interval(
