@@ -21,6 +21,10 @@ INDEX = "model.safetensors.index.json"  # of weights in several files, whose nam
 TEMPLATE = "chat_template.json"
 ADAPTER = "adapter_config.json"
 MERGE = "it holds an adapter alone. Merge it into its model (peft's merge_and_unload), and save that."
+NOTHING = (
+    "it has no model.safetensors, and other formats of weights are not read at load. Pickled weights and GGUF files "
+    "are written anew by python -m engine unpack."
+)
 FILES = (LabError, OSError, ValueError, SafetensorError, StrictDataclassError)  # what is raised of a file at fault
 WITHIN = ("*/*",)  # copies of the same in other formats
 
@@ -150,14 +154,57 @@ def missing(ref: str, error: Exception) -> str:
     if said := unread(ref):
         return said
     if is_folder(ref):
-        return f"The folder {ref} is not a complete model: {MERGE if is_adapter(Path(ref)) else first_line(error)}"
+        return incomplete(ref, no_model(Path(ref)) or first_line(error))
     kind = "Neither a folder here nor a model that the hub gives"
     return f"{kind}: {ref!r}. Check the spelling, the network, or give a local folder. ({first_line(error)})"
 
 
-def is_adapter(folder: Path) -> bool:
-    """Whether a folder holds an adapter without the model it belongs to."""
-    return (folder / ADAPTER).is_file() and not (folder / "config.json").is_file()
+def incomplete(ref: str, reason: str) -> str:
+    """What a folder or hub id is not, in a sentence."""
+    return f"{'The folder ' if is_folder(ref) else ''}{ref} is not a complete model: {reason}"
+
+
+def no_model(folder: Path) -> str:
+    """Why a folder is that of no model at all; empty where it may be one."""
+    if (folder / "config.json").is_file():
+        return ""
+    return MERGE if (folder / ADAPTER).is_file() else "it has no config.json."
+
+
+def whole(ref: str, files: Glance) -> None:
+    """Refuse a checkpoint without a configuration, without weights in safetensors, without some of the files that its
+    index names, or with one here that is damaged.
+
+    Raises:
+        AssetError: with the reason.
+    """
+    known = indexed(files.folder) or {WEIGHTS[0]} & files.weights.keys()
+    if not known and (said := unread(ref)):
+        raise AssetError(said)
+    if said := no_model(files.folder) or ("" if known else _no_weights(files)) or _cut(files, known):
+        raise AssetError(incomplete(ref, said))
+
+
+def _no_weights(files: Glance) -> str:
+    """What there is in place of weights that can be read."""
+    if files.weights:
+        return f"its weights lie in several files, and {INDEX}, which tells what is in each, is missing."
+    return MERGE if (files.folder / ADAPTER).is_file() else NOTHING
+
+
+def _cut(files: Glance, known: Collection[str]) -> str:
+    """Which of the files of weights are missing, or which one here is damaged; empty where none is."""
+    if lost := sorted(set(known) - files.weights.keys()):
+        return f"it lacks {lost[0]}" + (f" and {len(lost) - 1} more files." if lost[1:] else ".")
+    for name in sorted(known):
+        try:
+            with safe_open(files.folder / name, framework="pt"):
+                pass
+        except FileNotFoundError:  # of the hub, and not fetched yet
+            continue
+        except SafetensorError as error:
+            return f"{name} is damaged, or was not written to its end ({first_line(error)})."
+    return ""
 
 
 def unread(ref: str) -> str:

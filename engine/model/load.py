@@ -16,7 +16,7 @@ from engine.model.devices import DTYPES, dtype_on, homes, placement
 from engine.model.fewbits import Packing
 from engine.model.forks import FORKS
 from engine.model.graphs import SWITCH
-from engine.model.hub import commit_of, fault, missing, template_beside, unpackable
+from engine.model.hub import commit_of, fault, glance, is_folder, missing, template_beside, unpackable, whole
 from engine.model.model import Model
 from engine.model.tokens import read_tokenizer
 from engine.model.unpacking import packing_of, unpacking
@@ -55,6 +55,8 @@ def load_model(
     name = name or (Path(path).name if Path(path).is_absolute() else path)
     config: Any = None
     packing: Packing | None = None
+    if is_folder(path):
+        whole(path, glance(path))
     try:
         revision = hash_of(path)
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
@@ -135,6 +137,4 @@ def reason_of(error: Exception, packing: Packing | None = None) -> Exception:
         return ValueError(packing.faults[0])
     if "ignore_mismatched_sizes" in str(error):
         return ValueError("its tensors have other shapes than its configuration says")
-    if "no file named model.safetensors" in str(error):
-        return ValueError("it has no model.safetensors, and other formats of weights are not read")
     return error

@@ -18,7 +18,7 @@ from engine.model import lean, network
 from engine.model.assembly import assembled
 from engine.model.checkpoint import complete
 from engine.model.devices import dtype_on, pick_device
-from engine.model.hub import MERGE, Glance, fault, glance, headers, indexed, is_adapter, missing, unpackable, unread
+from engine.model.hub import Glance, fault, glance, headers, missing, unpackable, whole
 from engine.model.load import no_assistant, reason_of, ways_to_load
 from engine.model.model import Model
 from engine.model.products import halves_work, second
@@ -30,10 +30,6 @@ from engine.model.weights import FAMILIES, sizes
 Shapes = dict[str, tuple[int, ...]]  # of tensors by name
 HALVES = (torch.bfloat16, torch.float16)
 POSITIONS = 4096  # of a text, at most, that memory is reckoned for
-NOTHING = (
-    "{ref} has no model.safetensors, and other formats of weights are not read at load. Pickled weights and GGUF files "
-    "are written anew by python -m engine unpack."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +67,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
     wanted = dtype_on(where, dtype)
     files = glance(ref)
     name = name or (files.folder.name if Path(ref).is_absolute() else ref)
-    _whole(ref, files)
+    whole(ref, files)
     try:
         config: Any = AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
         no_assistant(config, name)
@@ -142,21 +138,6 @@ def _network(config: Any, name: str, dtype: "torch.dtype | str", shapes: Shapes 
             break
     complete(info, name, hf)
     return hf
-
-
-def _whole(ref: str, files: Glance) -> None:
-    """Refuse a checkpoint without weights in safetensors, or without some of the files that its index names.
-
-    Raises:
-        AssetError: with the reason.
-    """
-    known = indexed(files.folder) or set(files.weights)
-    if is_adapter(files.folder):
-        raise AssetError(f"{ref} is not a complete model: {MERGE}")
-    if not known:
-        raise AssetError(unread(ref) or NOTHING.format(ref=ref))
-    if lost := sorted(known - set(files.weights)):
-        raise AssetError(f"{ref} lacks {lost[0]}" + (f" and {len(lost) - 1} more files." if lost[1:] else "."))
 
 
 def _unpacks(config: Any, name: str, device: torch.device) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from transformers import PreTrainedTokenizerBase
 
-from engine.errors import AssetError
-from engine.model.hub import fault, missing
+from engine.errors import AssetError, LabError
+from engine.model.hub import fault, glance, missing, whole
 from engine.model.load import reason_of
 from engine.model.tokens import read_tokenizer
 
@@ -34,6 +34,7 @@ def read_weights(kind: Any, folder: Path) -> Any:
         AssetError: as `read_words`.
     """
     with _of(folder):
+        whole(str(folder), glance(str(folder)))
         return kind.from_pretrained(folder, dtype=torch.float32).eval()
 
 
@@ -43,6 +44,8 @@ def _of(folder: Path) -> Iterator[None]:
         raise AssetError(f"There is no folder {folder}.")
     try:
         yield
+    except LabError:
+        raise
     except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
         reason = reason_of(error)
         raise AssetError(missing(str(folder), reason)) from fault(reason)

@@ -278,10 +278,49 @@ def only_gguf(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "model.gguf")
 
 
-def only_an_adapter(folder: Path) -> None:
-    (folder / "config.json").unlink()
+def adapter_with_a_configuration(folder: Path) -> None:
     (folder / "adapter_config.json").write_text('{"peft_type": "LORA"}')
     (folder / "model.safetensors").rename(folder / "adapter_model.safetensors")
+
+
+def only_an_adapter(folder: Path) -> None:
+    adapter_with_a_configuration(folder)
+    (folder / "config.json").unlink()
+
+
+def without_weights(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+
+
+def without_a_configuration(folder: Path) -> None:
+    (folder / "config.json").unlink()
+
+
+def in_two_files(folder: Path) -> None:
+    """The weights in two files, with their index."""
+    found = sorted(load_file(folder / "model.safetensors").items())
+    names = [f"model-0000{number}-of-00002.safetensors" for number in (1, 2)]
+    for name, part in zip(names, (found[:3], found[3:]), strict=True):
+        save_file(dict(part), folder / name, {"format": "pt"})
+    placed = {tensor: names[place > 2] for place, (tensor, _) in enumerate(found)}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": placed}))
+    (folder / "model.safetensors").unlink()
+
+
+def without_an_index(folder: Path) -> None:
+    in_two_files(folder)
+    (folder / "model.safetensors.index.json").unlink()
+
+
+def with_one_file_lost(folder: Path) -> None:
+    in_two_files(folder)
+    (folder / "model-00002-of-00002.safetensors").unlink()
+
+
+def with_half_a_file(folder: Path) -> None:
+    in_two_files(folder)
+    file = folder / "model-00002-of-00002.safetensors"
+    file.write_bytes(file.read_bytes()[:-1])
 
 
 @pytest.mark.parametrize(
@@ -290,6 +329,12 @@ def only_an_adapter(folder: Path) -> None:
         (only_pickled, "are pickled"),
         (only_gguf, "is a GGUF file"),
         (only_an_adapter, "holds an adapter alone. Merge it into its model"),
+        (adapter_with_a_configuration, "holds an adapter alone. Merge it into its model"),
+        (without_weights, "has no model.safetensors, and other formats of weights are not read at load"),
+        (without_a_configuration, "it has no config.json"),
+        (without_an_index, "lie in several files, and model.safetensors.index.json, .* is missing"),
+        (with_one_file_lost, "it lacks model-00002-of-00002.safetensors"),
+        (with_half_a_file, "model-00002-of-00002.safetensors is damaged, or was not written to its end"),
     ],
 )
 @pytest.mark.parametrize("read", [load_model, outline])
