@@ -46,8 +46,10 @@ def traces_in(folder: Path) -> list[Path]:
     """The traces of a folder and of those below it; of a file itself.
 
     Raises:
-        ConfigError: there are none.
+        ConfigError: there are none, or there is no such folder.
     """
+    if not folder.exists():
+        raise ConfigError(f"There is no file or folder {folder}.")
     files = sorted(p for p in folder.rglob("*") if p.name.endswith(ENDINGS)) if folder.is_dir() else [folder]
     if not files or not files[0].is_file():
         raise ConfigError(

@@ -16,7 +16,11 @@ MARK = b"\xef\xbb\xbf"  # a byte-order mark, which some editors write first
 
 def no_file(path: Path) -> str:
     """Why there is nothing to read, in a sentence."""
-    return f"{path} is a folder: name a file in it." if path.is_dir() else f"There is no file {path}."
+    if path.is_dir():
+        return f"{path} is a folder: name a file in it."
+    if path.exists():  # a pipe of the shell's, a device
+        return f"{path} is no regular file: write what it gives to a file first."
+    return f"There is no file {path}."
 
 
 def read_text(path: Path) -> str:

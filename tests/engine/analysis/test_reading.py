@@ -133,6 +133,9 @@ def test_the_traces_of_a_folder_are_those_below_it_in_order(tmp_path: Path) -> N
     assert traces_in(tmp_path) == found and named([tmp_path, tmp_path / "d.json"]) == [*found, tmp_path / "d.json"]
     assert traces_in(tmp_path / "note.txt") == [tmp_path / "note.txt"], "a file stands for itself"
     (tmp_path / "none").mkdir()
-    for nothing in (tmp_path / "none", tmp_path / "missing"):
-        with pytest.raises(ConfigError, match=f"no traces in {nothing}"):
+    for nothing, said in (
+        (tmp_path / "none", f"no traces in {tmp_path / 'none'}"),
+        (tmp_path / "missing", f"no file or folder {tmp_path / 'missing'}"),
+    ):
+        with pytest.raises(ConfigError, match=said):
             traces_in(nothing)

@@ -1,9 +1,11 @@
 """Series of trajectories: rows, resuming, replay, texts, and the time that lookups take."""
 
 import json
+import os
 import time
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from statistics import median
 
 import pytest
@@ -266,6 +268,7 @@ def test_what_holds_no_rows_is_told_by_what_it_is(tmp_path):
     for path, said in (
         (tmp_path, "is a folder"),
         (tmp_path / "x", "There is no file"),
+        (Path(os.devnull), "is no regular file"),
         (tmp_path / "empty.jsonl", "no exp"),
     ):
         with pytest.raises(ConfigError, match=said):
