@@ -53,8 +53,7 @@ def load_eagle3(path: Path, target: Model) -> EagleHead:
 def _load(kind: Kind, path: Path, target: Model) -> EagleHead:
     folder = folder_of(path)
     fits(folder, target)
-    config = plain(read_config(folder))
-    spec = read_spec(kind, config, target)
+    spec = foreseen(kind, folder, target)
     found = renamed(read_weights(folder))
     _kind_fits(kind, found, folder)
     if kind == "eagle3":
@@ -62,7 +61,7 @@ def _load(kind: Kind, path: Path, target: Model) -> EagleHead:
             spec,
             own_embedding=spec.own_embedding or "embed_tokens.weight" in found,
             fc_bias="fc.bias" in found,
-            norm_taps="input_norm.weight" in found,
+            norm_taps=spec.norm_taps or "input_norm.weight" in found,
         )
         if "d2t" in found and "t2d" not in found:
             found["t2d"] = torch.zeros(spec.vocab, dtype=torch.bool)
@@ -73,6 +72,15 @@ def _load(kind: Kind, path: Path, target: Model) -> EagleHead:
     map_fits(weights)
     like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))
     return EagleHead(spec, place(weights, like), target.decoder, {"folder": folder.name, "taps": spec.taps})
+
+
+def foreseen(kind: Kind, folder: Path, target: Model) -> EagleSpec:
+    """What a head's configuration says, checked against the target; no weights are read.
+
+    Raises:
+        AssetError: a value the lab cannot follow. ModelMismatch: another target's head.
+    """
+    return read_spec(kind, plain(read_config(folder)), target)
 
 
 def plain(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,6 +176,7 @@ def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec
         taps=taps_of(config, target) if kind == "eagle3" else (),
         norm_first=bool(config.get("norm_before_residual", False)),
         norm_output=kind == "eagle3" and bool(config.get("norm_output", False)),
+        norm_taps=kind == "eagle3" and bool(config.get("norm_before_fc", False)),
     )
 
 

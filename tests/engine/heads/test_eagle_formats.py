@@ -99,6 +99,16 @@ def test_options_of_speculators_change_the_head(
         assert torch.allclose(residual, want, atol=1e-4) and torch.allclose(x[:, 48:], want, atol=1e-4)
 
 
+def test_a_norm_that_the_configuration_names_must_be_there(zoo: Zoo, tmp_path: Path) -> None:
+    """Without it the head would draft from states of another size than those that it was trained on."""
+    target = zoo.model("llama", vocab=32)
+    folder = configured(made.eagle(tmp_path, target, "eagle3"), norm_before_fc=True)
+    with pytest.raises(AssetError, match=r"lacks input_norm\.weight"):
+        load_asset("eagle3", str(folder), target)
+    change(folder, **{"input_norm.weight": torch.ones(144)})
+    assert load_asset("eagle3", str(folder), target).spec.norm_taps
+
+
 @pytest.mark.parametrize("nested", [False, True])
 def test_the_layers_that_the_config_names_are_read(zoo: Zoo, nested: bool, tmp_path: Path) -> None:
     """Not the usual three, and on a target too shallow for those; the draft is that of a head on these features.
