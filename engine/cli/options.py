@@ -17,7 +17,7 @@ from engine.files.places import locate, there
 from engine.files.shards import Shard
 from engine.kinds import COUNT, SIZE, THREADS, option
 from engine.lab import Lab
-from engine.runs.assets import hub_files, kind_of
+from engine.runs.assets import hub_files, kind_of, obstacle
 from engine.tasks import Problem, load_problems, tuning_problems
 from engine.tasks.marking import EMBEDDED, TASKS
 from engine.tasks.published import PUBLISHED, load_published
@@ -202,10 +202,12 @@ def load_lab(args: argparse.Namespace) -> Lab:
     """The lab that the model options name.
 
     Raises:
-        LabError: it cannot be loaded, or prompts are to go through a chat template and the target has none.
+        LabError: it cannot be loaded, one of the assets is for another target, or prompts are to go through a chat
+            template and the target has none.
     """
     assets = knobs(args.asset, "--asset takes ROLE=DIR")
-    for role, path in {**assets, **({"eagle3": args.eagle} if args.eagle else {})}.items():
+    given = {**assets, **({"eagle3": args.eagle} if args.eagle else {})}
+    for role, path in given.items():
         kind_of(role)  # before they meet the arguments of Lab.load
         _here(role, str(path))
     if args.preset and args.target is not None:
@@ -216,6 +218,9 @@ def load_lab(args: argparse.Namespace) -> Lab:
     where = _server(args) if "target_endpoint" in args else {}
     with UNHURRIED.making():  # it imports the models' files
         lab = Lab.load(**which, **{name: getattr(args, name) for name in names if name in args}, **where, **assets)
+    for role, path in given.items():
+        if said := obstacle(role, locate(path), lab.target):  # `all` would leave its methods out in silence
+            raise AssetError(said)
     if lab.threads and lab.threads.seconds:  # a choice was made
         print(f"torch uses {lab.threads}", file=sys.stderr)
     if getattr(args, "chat", False):

@@ -25,8 +25,7 @@ def load_dflash(path: Path, target: Model) -> DflashHead:
     """
     folder = folder_of(path)
     fits(folder, target)
-    config = plain(read_config(folder))
-    spec, found = read_spec(config, target), read_weights(folder)
+    config, spec, found = plain(read_config(folder)), foreseen(folder, target), read_weights(folder)
     spec = replace(
         spec,
         own_embedding="embed_tokens.weight" in found,
@@ -36,6 +35,15 @@ def load_dflash(path: Path, target: Model) -> DflashHead:
     map_fits(weights)
     like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))
     return DflashHead(spec, place(weights, like), target.decoder, {"folder": folder.name, "taps": spec.taps})
+
+
+def foreseen(folder: Path, target: Model) -> DflashSpec:
+    """What a drafter's configuration says, checked against the target; no weights are read.
+
+    Raises:
+        AssetError: a value the lab cannot follow. ModelMismatch: another target's drafter.
+    """
+    return read_spec(plain(read_config(folder)), target)
 
 
 def plain(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.errors import ConfigError, LabError, ModelMismatch, unknown
 from engine.files.places import there
-from engine.heads import files, hydra, medusa
+from engine.heads import dflash_load, eagle_load, files, hydra, medusa
 from engine.heads.dflash_load import load_dflash
 from engine.heads.eagle_load import load_eagle2, load_eagle3
 from engine.heads.mtp_load import load_mtp
@@ -38,6 +38,11 @@ LOADERS: dict[str, Loader] = {  # role (before a colon) -> loader
     "parallel": load_parallel,
     "strata": lambda path, target: load_strata(path, target.revision),
     **dict.fromkeys(SYSTEMS, load_nat),
+}
+CONFIGURED: dict[str, Loader] = {  # role -> what its configuration says, held against the target before weights are
+    "eagle2": lambda path, target: eagle_load.foreseen("eagle2", path, target),
+    "eagle3": lambda path, target: eagle_load.foreseen("eagle3", path, target),
+    "dflash": dflash_load.foreseen,
 }
 CONFIG = ("config.json",)
 HEADS: dict[str, tuple[str, ...]] = {  # role -> its weights, under any of these names; a hub id will do too
@@ -94,8 +99,8 @@ def hub_files(role: str, path: str) -> tuple[str, ...] | None:
 
 
 def obstacle(role: str, path: str, target: Model) -> str:
-    """What speaks against an asset before any weights are read: files that are missing, another target; empty is
-    nothing.
+    """What speaks against an asset before any weights are read: files that are missing, another target by its
+    record or configuration; empty is nothing.
 
     A hub id is taken to be there, and whether a judge fits is for the run that uses it (it can be forced).
     """
@@ -109,6 +114,8 @@ def obstacle(role: str, path: str, target: Model) -> str:
     try:
         if kind in HEADS:
             files.fits(place, target)
+            if kind in CONFIGURED:
+                CONFIGURED[kind](place, target)
         elif kind == "strata":
             load_strata(place, target.revision)
     except LabError as error:

@@ -81,6 +81,22 @@ def test_a_sweep_is_not_gone_on_with_under_another_head(
     assert "There is no medusa in" in refused(capsys, *words, "--asset", f"medusa={tmp_path / 'nowhere'}")
 
 
+@pytest.mark.parametrize("role", ["eagle2", "eagle3", "dflash"])
+def test_a_head_of_another_target_is_told_though_no_method_asks_for_it(
+    role: Any, zoo: Zoo, pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its configuration, where it keeps no record; `all` left its methods out without a word, or ended with them."""
+    other = zoo.model("llama", hidden=48)
+    folder = made.dflash(tmp_path / role, other) if role == "dflash" else made.eagle(tmp_path / role, other, role)
+    words = ["--prompt", "abc", *pair, *SHORT, "--asset", f"{role}={folder}"]
+    for methods in ("all", "ar,sd"):
+        assert "it was made for another target" in refused(capsys, "compare", "--methods", methods, *words)
+    given: dict[str, Any] = {role: folder}
+    lab = Lab.load(target=pair[1], **given)
+    reasons = [reason for reason in lab.unavailable().values() if "it was made for another target" in reason]
+    assert reasons and not any(role in card.needs for card in lab.methods())
+
+
 def test_a_series_keeps_apart_what_its_models_and_prompts_are(
     zoo: Zoo, pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
