@@ -1,5 +1,5 @@
-"""How the ids of a draft model stand to the target's: the same, the same but for some special tokens, or those of
-another tokenizer, with which the target shares some pieces.
+"""How the ids of a draft model stand to the target's: the same, the same but for some special tokens or for those that
+the draft model has no rows for, or those of another tokenizer, with which the target shares some pieces.
 
 A draft model that answers in the target's ids puts all its mass on the ids that both know: its logits elsewhere are
 minus infinity, so that temperature, top-k and top-p see the distribution that a token is drawn from, and the exact rule
@@ -54,7 +54,8 @@ class Bridge:
         if self.kind == "same":
             return ""
         if self.kind == "specials":
-            return f"Draft and target differ in special tokens; the {len(self.mine)} ids that agree can be drafted."
+            apart = "special tokens, or the draft model has fewer ids"
+            return f"Draft and target differ in {apart}; the {len(self.mine)} ids that agree can be drafted."
         return (
             f"Draft and target have different tokenizers: {len(self.mine)} pieces of the draft's "
             f"{len(self.draft.hf)} are also among the target's {len(self.target.hf)}, and only those can be drafted."
@@ -102,7 +103,8 @@ def bridge(target: Model, draft: Model) -> Bridge:
     a, b = target.tokenizer, draft.tokenizer
     _same_kind(target, draft)
     va, vb = a.hf.get_vocab(), b.hf.get_vocab()
-    if va == vb:
+    ids = min(target.vocab, max(va.values(), default=-1) + 1)  # that the target may write, padding rows apart
+    if va == vb and (draft.vocab >= ids or target.seam):
         shared = tuple(range(min(target.vocab, draft.vocab)))
         return Bridge("same", shared, shared, len(shared), a, b)
     kind: Kind = "specials" if _specials_apart(a, b, va, vb) else "pieces"

@@ -21,7 +21,10 @@ export function remarksOf(head, before = []) {
         `Another tokenizer drafts: the ${model.common} of its pieces that the target has too can be drafted.`,
       );
     if (model.ids === "specials")
-      remarks.push(`Draft and target differ in special tokens: the ${model.common} ids that agree can be drafted.`);
+      remarks.push(
+        "Draft and target differ in special tokens, or the draft model has fewer ids: " +
+          `the ${model.common} that agree can be drafted.`,
+      );
     const notes = Array.isArray(model.notes) ? model.notes : [];
     for (const note of notes) if (!told.has(note)) roles.set(note, [...(roles.get(note) ?? []), role]);
   }

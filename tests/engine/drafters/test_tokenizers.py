@@ -167,6 +167,21 @@ def test_special_tokens_apart_leave_the_ids_alone(zoo: Zoo, tmp_path: Path) -> N
     assert got.head.models["draft"]["common"] == 95 and got.head.vocab == 97
 
 
+def test_a_draft_model_of_fewer_rows_leaves_the_target_its_ids(zoo: Zoo, tmp_path: Path) -> None:
+    """One tokenizer, and a draft model that was made before its last words: the target wrote none of them any more,
+    under any method, the reference among them."""
+    short = make_model(tmp_path, "llama", layers=2, vocab=60)
+    save_tokenizer(tmp_path, 96)
+    alone = zoo.lab("llama", draft=None)
+    pair = Lab.load(target=zoo.path("llama"), draft=short, device="cpu")
+    want = alone.run("ar", [5, 9, 33], max_new_tokens=24).token_ids
+    assert max(want) >= 60 and pair.run("ar", [5, 9, 33], max_new_tokens=24).token_ids == want
+    got = pair.run("sd", [5, 9, 33, 80], max_new_tokens=24)
+    assert got.token_ids == alone.run("ar", [5, 9, 33, 80], max_new_tokens=24).token_ids
+    assert got.head.models["draft"]["common"] == 60 and all(n.token < 60 for r in got.rounds for n in r.nodes)
+    assert "the 60 ids that agree can be drafted" in pair.bridge("draft").words()
+
+
 # --- common pieces (TLI) ------------------------------------------------------------------------------------------------
 
 
