@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.config import Card
 from engine.costs import Costs
+from engine.errors import ConfigError
 from engine.judge.client import Endpoint
 from engine.judge.events import MiningEvent
 from engine.loop import Method
@@ -45,7 +46,7 @@ class Lab(Pair):
         target_endpoint: str | None = None,
         target_model: str = "",
         target_key: str = "",
-        **assets: str | Path,
+        **assets: str | Path | None,
     ) -> "Lab":
         """A lab from a preset's name, or from any Hugging Face ids or local folders.
 
@@ -58,16 +59,22 @@ class Lab(Pair):
         `languages` ("en_XX:de_DE") are those of source and target, for encoder-decoder models of several.
         With `target_endpoint` the target stays on a server (vLLM's .../v1, SGLang's .../generate;
         `target_model` and `target_key` are its name and key there), and only its tokenizer and configuration are read:
-        for greedy chains, light records, mining, and judges that read the draft model. Threads may load at once.
+        for greedy chains, light records, mining, and judges that read the draft model. What is None is not given.
+        Threads may load at once.
 
         Raises:
-            ConfigError: neither or both given, an unknown preset, device, dtype, option or role.
+            ConfigError: neither or both given, an unknown preset, device, dtype, option or role; a server's model or
+                key without its address.
             AssetError: files are missing. ModelMismatch: the pair cannot work together, with the reason.
             EngineFault: out of memory.
         """
         models = {role: str(ref) for role, ref in (("target", target), ("draft", draft)) if ref is not None}
-        given = {**assets, **({"eagle3": eagle} if eagle is not None else {})}
-        found = loading.wanted(preset, models, {role: str(ref) for role, ref in given.items()}, dtype, languages)
+        heads = {role: str(ref) for role, ref in (*assets.items(), ("eagle3", eagle)) if ref is not None}
+        if eagle is not None and assets.get("eagle3") is not None:
+            raise ConfigError("An EAGLE-3 head is given twice, as eagle and as eagle3: give it once.")
+        if target_endpoint is None and (target_model or target_key):
+            raise ConfigError("target_model and target_key go with target_endpoint, which is not given.")
+        found = loading.wanted(preset, models, heads, dtype, languages)
         asked = {role: one for role, one in (("target", target_device), ("draft", draft_device)) if one}
         endpoint = None if target_endpoint is None else Endpoint(target_endpoint, target_model, target_key)
         loaded = loading.load_models(found, device, asked, graphs, endpoint)

@@ -53,6 +53,8 @@ def wanted(
     calibrated: Mapping[str, Calibration] = {}
     forecasts: Mapping[str, Forecast] = {}
     if preset is not None:
+        if "/" in str(preset):
+            raise ConfigError(f"Unknown preset {str(preset)!r}: a folder or Hugging Face id is given as target.")
         found = get_preset(preset)
         found = found if found.kind == "pair" else get_preset(found.pair)  # a case names the preset of its models
         if not models:

@@ -70,6 +70,10 @@ def test_loading_a_pair_from_folders(zoo: Zoo) -> None:
         ({"preset": "tiny", "device": None}, "A device is named by a text, such as 'cpu'"),
         ({"preset": "tiny", "target_device": 5}, "A device is named by a text"),
         ({"preset": 5}, "Unknown preset 5"),
+        ({"preset": "models/mine"}, "a folder or Hugging Face id is given as target"),
+        ({"target": "x", "eagle": "y", "eagle3": "z"}, "is given twice"),
+        ({"target": "x", "target_model": "y"}, "go with target_endpoint, which is not given"),
+        ({"target": "x", "target_key": "y"}, "go with target_endpoint, which is not given"),
     ],
 )
 def test_loading_needs_one_name(options: dict[str, Any], says: str) -> None:
@@ -80,6 +84,7 @@ def test_loading_needs_one_name(options: dict[str, Any], says: str) -> None:
 def test_assets_are_named_by_role_with_or_without_a_task(zoo: Zoo, tmp_path: Path) -> None:
     lab = Lab.load(target=zoo.path("llama"), device="cpu", eagle=tmp_path, judge="a", **{"judge:own": "b"})
     assert lab.asset_paths == {"judge": "a", "judge:own": "b", "eagle3": str(tmp_path)}
+    assert Lab.load(target=zoo.path("llama"), device="cpu", eagle=None, medusa=None).asset_paths == {}
 
 
 def test_a_draft_with_another_tokenizer_drafts_but_does_not_write_alone(zoo: Zoo, tmp_path: Path) -> None:
