@@ -3,7 +3,7 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from engine.config import Card
+from engine.config import Card, parse_method
 from engine.errors import ConfigError, unknown
 from engine.methods.compose import composed
 
@@ -23,11 +23,15 @@ def get_card(name: str) -> Card:
     """The card of that name; "drafter+shape+rule" names a composed method.
 
     Raises:
-        ConfigError: with the nearest right name, or why the parts do not fit.
+        ConfigError: with the nearest right name, or why the parts do not fit; knobs stand behind the name.
     """
     if not isinstance(name, str):
         raise ConfigError(f"A method is named by a text, such as 'sd', not {name!r}.")
     known = {card.name: card for card in CARDS}
     if card := known.get(name) or composed(name):
         return card
+    alone, knobs = parse_method(name)
+    if knobs and (alone in known or composed(alone)):
+        apart = ", ".join(f"{knob}={value!r}" for knob, value in knobs.items())
+        raise ConfigError(f"Knobs are given beside the method's name here: {alone!r} with {apart}, not {name!r}.")
     raise ConfigError(unknown("method", name, known))

@@ -135,6 +135,7 @@ def test_padded_heads_are_cut_to_the_common_ids(zoo: Zoo) -> None:
         ("sd", [], {}, "prompt is empty"),
         ("sdd", "ab", {}, "Unknown method 'sdd'. Did you mean 'sd'"),
         ("speculative", "ab", {}, "Known: "),
+        ("sd:gamma=auto", "ab", {}, "beside the method's name here: 'sd' with gamma='auto', not 'sd:gamma=auto'"),
         ("sd", "ab", {"gama": 3}, "Unknown knob of sd 'gama'. Did you mean 'gamma'"),
         ("sd", "ab", {"max_new_token": 3}, "Unknown option of a run 'max_new_token'. Did you mean 'max_new_tokens'"),
         ("sd", "ab", {"gamma": 1000}, "0 to 128 tokens"),
