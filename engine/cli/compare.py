@@ -105,7 +105,7 @@ def handle(args: argparse.Namespace) -> int:
     found, lab = prompts(args, turns=True), load_lab(args)
     for name, given in specs:
         able(lab, lab.fitted(get_card(name)), given)
-    specs = specs or _all(lab, args.task or "", found[0])
+    specs = specs or _all(lab, args.task or "", found)
     sweep: Kept = Kept()
     if args.out:
         settings = _settings(args, lab, specs, found)
@@ -125,24 +125,28 @@ def handle(args: argparse.Namespace) -> int:
     return 0
 
 
-def _all(lab: Lab, task: str, prompt: Prompt) -> list[Spec]:
-    """Every method of the loaded models but those that refuse the task, such as a judge of another one.
+def _all(lab: Lab, task: str, prompts: Sequence[Prompt]) -> list[Spec]:
+    """Every method of the loaded models but those that refuse the task, such as a judge of another one. They are asked
+    with the first prompt that one of them can run.
 
     Raises:
-        LabError: that is every method; as the last says.
+        LabError: no method can run any; as the last says of the first prompt.
     """
-    found, fault = list[Spec](), LabError("No method can run on these models.")
-    for card in lab.methods():
-        try:
-            lab.run(card.name, prompt.text, max_new_tokens=1, record="light", extras={"task": task})
-        except LabError as error:
-            fault = error
-            tell(f"{card.name} is left out: {error}")
-        else:
-            found.append((card.name, {}))
-    if not found:
-        raise fault
-    return found
+    fault = LabError("No method can run on these models.")
+    for number, prompt in enumerate(prompts):
+        found, faults = list[Spec](), dict[str, LabError]()
+        for card in lab.methods():
+            try:
+                lab.run(card.name, prompt.text, max_new_tokens=1, record="light", extras={"task": task})
+            except LabError as error:
+                faults[card.name] = error
+            else:
+                found.append((card.name, {}))
+        if found:
+            tell(*(f"{name} is left out: {error}" for name, error in faults.items()))
+            return found
+        fault = [fault, *faults.values()][-1] if number == 0 else fault
+    raise fault
 
 
 def _settings(args: argparse.Namespace, lab: Lab, specs: Sequence[Spec], found: Sequence[Prompt]) -> dict[str, Any]:

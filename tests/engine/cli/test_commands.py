@@ -259,6 +259,20 @@ def test_compare_pools_prompts_and_pooled_reads_its_traces(
     assert "named twice" in refused(capsys, "compare", "--methods", "ar,sd,ar", "--task", "arithmetic", *pair)
 
 
+def test_all_methods_are_asked_with_a_prompt_that_can_be_run(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A first prompt that none can run ended the command, where methods by name leave it out."""
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text('{"prompt": " "}\n{"prompt": "abc"}\n')
+    assert main(["compare", "--methods", "all", "--prompts", str(prompts), *pair, *SHORT, "--json"]) == 0
+    said = capsys.readouterr()
+    assert {"ar", "sd"} <= {*json.loads(said.out)} and "1 of 2 prompts are left out" in said.err
+    assert "is left out" not in said.err
+    prompts.write_text('{"prompt": " "}\n')
+    assert "The prompt is empty" in refused(capsys, "compare", "--methods", "all", "--prompts", str(prompts), *pair)
+
+
 def test_compare_leaves_a_prompt_out_that_not_all_methods_can_run(
     pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
