@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from engine.bench.batches import METHODS, Speed, batch_speeds, stops_paying
-from engine.cli.options import Prompt, load_lab
+from engine.cli.options import Prompt, load_lab, readable
 from engine.cli.progress import track
 from engine.cli.specs import once, split
 from engine.config import label, parse_method
@@ -44,6 +44,7 @@ def bench_batches(args: argparse.Namespace, given: Sequence[Prompt]) -> int:
     for name, knobs in specs:
         get_card(name).resolve(knobs)
     lab = load_lab(args)
+    readable(lab, given, args.chat)
     ids = [lab.target.tokenizer.encode(one.text, args.chat) for one in given]
     speeds = batch_speeds(
         lab,

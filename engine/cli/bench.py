@@ -19,7 +19,7 @@ from engine.bench.contest import Contender, Lap, Times, contest
 from engine.cli.autobench import TASKS, bench_auto
 from engine.cli.batchbench import SIZES, bench_batches, tell
 from engine.cli.compare import quality_lines
-from engine.cli.options import add_models, add_prompts, load_here, prompts
+from engine.cli.options import add_models, add_prompts, load_here, prompts, readable
 from engine.cli.progress import track
 from engine.cli.specs import Spec, once, split
 from engine.config import label, parse_method
@@ -113,6 +113,7 @@ def handle(args: argparse.Namespace) -> int:
     if args.quality and any(one.problem is None for one in asked):
         raise ConfigError("--quality needs a --task: the prompts of a file have no right answers.")
     lab = load_here(args)
+    readable(lab, asked, args.chat)
     problems = [one.problem for one in asked if one.problem]
     ids = [lab.target.tokenizer.encode(one.text, args.chat) for one in asked]
     contenders = _contenders(lab, _wanted(lab, args.methods), ids[0], args)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from engine.analysis.words import count
-from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, decoding, load_here, prompts
+from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, decoding, load_here, prompts, readable
 from engine.cli.progress import track
 from engine.cli.specs import split
 from engine.costs import Costs
@@ -74,6 +74,7 @@ def handle(args: argparse.Namespace) -> int:
     if args.forecast:
         return _forecast(args)
     given, lab = prompts(args, tuning=True), load_here(args)
+    readable(lab, given, args.chat)
     found: list[float] = []
     for prompt in track(given, "prompts", quiet=args.json):
         found += entropies(lab, prompt.text, prompt.solution if args.teacher_forced else None, **decoding(args))
@@ -101,6 +102,7 @@ def _forecast(args: argparse.Namespace) -> int:
     for task in (args.task or "").split(","):
         given += prompts(argparse.Namespace(**{**vars(args), "task": task.strip()}), tuning=True)
     lab = load_here(args)
+    readable(lab, given, args.chat)
     texts = (prompt.text for prompt in track(given, "prompts", quiet=args.json))
     found, drafter = measured(lab, card.name, texts, **decoding(args)), writes_as(DRAFTERS[card.drafter])
     if args.json:

@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -262,6 +262,21 @@ def _server(args: argparse.Namespace) -> dict[str, Any]:
         raise ConfigError(f"--target-key-env: there is no environment variable {shown(args.target_key_env)}.")
     key = {"target_key": os.environ[args.target_key_env]} if args.target_key_env else {}
     return {"target_endpoint": args.target_endpoint, "target_model": args.target_model, **key}
+
+
+def readable(lab: Lab, found: Sequence[Prompt], chat: bool = False) -> None:
+    """Nothing where the models can read every prompt: of one that they cannot it is said before minutes are spent on
+    others.
+
+    Raises:
+        ConfigError: one is empty or too long; of several, which.
+    """
+    for number, prompt in enumerate(found, 1):
+        try:
+            lab.check_fit(lab.target.tokenizer.encode(prompt.text, chat))
+        except ConfigError as error:
+            place = f"Prompt {number} ({prompt.key or prompt.text[:40]!r}): " if len(found) > 1 else ""
+            raise ConfigError(f"{place}{error}") from None
 
 
 def decoding(args: argparse.Namespace) -> dict[str, Any]:

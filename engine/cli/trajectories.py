@@ -21,6 +21,7 @@ from engine.cli.options import (
     decoding,
     load_lab,
     prompts,
+    readable,
     settle_task,
 )
 from engine.cli.progress import track
@@ -127,6 +128,7 @@ def draw(args: argparse.Namespace) -> int:
     """Draw and vote."""
     method, given = checked(args.method, args.set)
     lab, found = load_lab(args), prompts(args)
+    readable(lab, found, args.chat)
     mark = marking(args.task) if args.task else None
     report: list[dict[str, Any]] = []
     for i, prompt in enumerate(track(found, "prompts", quiet=args.json)):
@@ -193,6 +195,7 @@ def series(args: argparse.Namespace) -> int:
         args.chat,
     )
     _check(plan)
+    readable(lab, [Prompt(problem.prompt, problem.key) for problem in plan.tasks()], args.chat)
     _warn(plan, [problem.prompt for problem in plan.tasks()])
     args.file = args.out or Path("build") / f"{args.name}.jsonl"
     with hold(args.shard.own(args.file)):

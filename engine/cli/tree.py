@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import add_models, load_lab, prompt_text
+from engine.cli.options import Prompt, add_models, load_lab, prompt_text, readable
 from engine.cli.progress import track
 from engine.cli.specs import checked
 from engine.errors import ConfigError
@@ -111,6 +111,7 @@ def optimise(args: argparse.Namespace) -> int:
     path = _path(args.out)
     prompts, tree = _prompts(args), _grown(args)
     lab = load_lab(args)
+    readable(lab, [Prompt(text) for text in prompts])
     store = Path("build") / f"tree-{path.stem}.json"
     usage, done = Usage(tree), 0
     settings = {

@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 from engine.cli import main
+from engine.lab import Lab
 from engine.training.command import main as training
 from tests.engine.cli.test_commands import refused
 
@@ -177,6 +178,32 @@ def test_a_forecast_of_tasks_needs_a_name_behind_each_comma(capsys: pytest.Captu
 def test_what_is_measured_here_is_not_on_a_server(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     told = refused(capsys, *command.split(), "--target=x", "--target-endpoint=http://127.0.0.1:9/v1")
     assert "leave --target-endpoint out" in told
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "calibrate",
+        "calibrate --forecast=sd",
+        "bench --methods=sd",
+        "bench --batch=1,2",
+        "trajectories draw sd",
+        "trajectories compare --methods=sd --out={out}.jsonl",
+        "tree optimise --out={out}.json",
+    ],
+)
+def test_of_several_prompts_the_one_that_cannot_be_read_is_named_before_others_run(
+    command: str,
+    pair: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Lab, "stream", lambda *_, **__: pytest.fail("a run has begun"))
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text('{"prompt": "abc"}\n{"prompt": " "}\n')
+    told = refused(capsys, *command.format(out=tmp_path / "out").split(), "--prompts", str(prompts), *pair)
+    assert "Prompt 2 (" in told and "The prompt is empty: give some text." in told
 
 
 def test_threads_have_an_end(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
