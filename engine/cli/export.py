@@ -13,6 +13,7 @@ from engine.analysis.reading import named, read_file
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
 from engine.errors import ConfigError
 from engine.served.writing import WRITERS
+from engine.trace.outcome import lightly
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
 TABLES = {"tokens": tokens_df, "nodes": nodes_df, "rounds": rounds_df}
@@ -45,6 +46,9 @@ def handle(args: argparse.Namespace) -> int:
     if args.table == "metrics":
         print(json.dumps([{"file": str(p), **t.metrics()} for p, t in read], indent=1))
         return 0
+    light = sum(any(map(lightly, trace.rounds)) for trace in traces)
+    if args.table == "nodes" and light:
+        print(f"{light} of {len(traces)} runs have no nodes here: --record full would have kept them.", file=sys.stderr)
     frame = TABLES[args.table or "tokens"](traces, lanes=True)
     if args.json:
         for row in frame.astype(object).to_dict("records"):

@@ -195,6 +195,20 @@ def test_small_probabilities_are_exported_as_they_are(tmp_path: Path, capsys: py
     assert rows[-1]["judge"] is None and rows[0]["rank"] == 1
 
 
+def test_nodes_that_were_not_recorded_are_told(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for record in ("light", "full"):
+        out = tmp_path / record
+        given = ["--prompt", "abc", "--record", record, "--out", str(out)]
+        assert main(["compare", "--methods", "ar,sd", *given, *pair, *SHORT]) == 0
+        capsys.readouterr()
+        assert main(["export", str(out), "--table", "nodes"]) == 0
+        said = capsys.readouterr()
+        assert ("1 of 2 runs have no nodes here" in said.err) == (record == "light")
+        assert (len(said.out.splitlines()) == 1) == (record == "light")
+
+
 def test_another_engine_s_names_are_of_metrics_alone(capsys: pytest.CaptureFixture[str]) -> None:
     file = str(ROOT / "presets" / "traces" / "first_look-1-sd.jsonl.gz")
     told = refused(capsys, "export", file, "--table", "rounds", "--names", "vllm")
