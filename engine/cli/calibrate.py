@@ -64,9 +64,11 @@ def handle(args: argparse.Namespace) -> int:
     """Collect and average, on other problems of a family than those that methods are tested on; or measure costs.
 
     Raises:
-        ConfigError: no prompts are named, the method to forecast drafts no lossless chain, a forecast of drawn texts is
-            asked for, or a server runs the target.
+        ConfigError: two measurements are asked for, no prompts are named, the method to forecast drafts no lossless
+            chain, a forecast of drawn texts is asked for, or a server runs the target.
     """
+    if args.costs and args.forecast:
+        raise ConfigError("--costs and --forecast are not told together: give one of them.")
     if args.costs:
         return _costs(args, load_here(args))
     if args.prompt is None and args.prompts is None and args.task is None:

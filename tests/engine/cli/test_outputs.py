@@ -169,6 +169,13 @@ def test_a_task_without_a_name_is_no_task(command: tuple[str, ...], capsys: pyte
 
 
 @pytest.mark.usefixtures("nothing_loaded")
+def test_one_calibration_is_told_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """The forecast was left out without a word."""
+    told = refused(capsys, "calibrate", "--costs", "--forecast=sd", "--prompt=abc")
+    assert "--costs and --forecast are not told together" in told
+
+
+@pytest.mark.usefixtures("nothing_loaded")
 def test_a_forecast_of_tasks_needs_a_name_behind_each_comma(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Unknown task ''." in refused(capsys, "calibrate", "--forecast=sd", "--task=arithmetic,")
 
