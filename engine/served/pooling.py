@@ -104,7 +104,7 @@ def _tau(found: Sequence[Report], histogram: Counts) -> dict[str, Any] | None:
     if all(one.steps is not None and one.accepted is not None for one in found):
         pairs = [((one.accepted or 0) + (one.steps or 0), one.steps or 0) for one in found if one.steps]
         if len(pairs) == 1 and histogram:
-            return as_json(counted_interval((0, *histogram)))
+            return as_json(_within(counted_interval((0, *histogram)), 1.0, math.inf))
         return as_json(_within(quotient_interval(*zip(*pairs, strict=True)), 1.0, math.inf))
     return _mean([one.tau for one in found], 1.0, math.inf)
 
@@ -123,7 +123,7 @@ def _mean(told: Sequence[float | None], least: float, most: float) -> dict[str, 
 
 
 def _within(span: Interval | None, least: float, most: float) -> Interval | None:
-    """An interval without what cannot be."""
+    """An interval as far as it can be: that of few numbers, which takes them for normal, may go beyond."""
     if span is None or span.low is None or span.high is None:
         return span
     return replace(span, low=min(span.mean, max(span.low, least)), high=max(span.mean, min(span.high, most)))

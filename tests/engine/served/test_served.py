@@ -102,6 +102,9 @@ def test_intervals_of_lines_of_a_log_hold_what_can_be() -> None:
     assert row["tau"] == as_json(mean_interval([one.tau or 0 for one in near]))
     (alone,) = pooled(near[:1])
     assert (alone["tau"]["mean"], alone["tau"]["low"]) == (2.0, None)
+    few = Report(engine="vllm", scope="request", name="x", histogram=(1, 1, 0, 1), drafted=9).whole()
+    (one,) = pooled([few])
+    assert one["tau"]["low"] == 1 < one["tau"]["mean"] < 6 < one["tau"]["high"]
 
 
 @pytest.mark.parametrize("between", ["{'a': 1}", '{\n  "a": 1\n}', "[x] y", '{"a": [1]}'])
