@@ -308,7 +308,7 @@ def _why(
 
 def _unsaid(traces: Sequence[Trace], baselines: Sequence[Trace] | None, plain: str) -> str:
     if not baselines:
-        return "no lane without a draft was run"
+        return "it is the lane without a draft itself" if _plain(traces) else "no lane without a draft was run"
     if not any(trace.tokens for trace in traces):
         return "it has no token yet"
     return "no times were recorded" if any(one.tokens for one in baselines) else f"{plain} has no token yet"

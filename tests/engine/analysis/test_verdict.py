@@ -42,6 +42,13 @@ def test_without_a_baseline_no_quotient_is_claimed() -> None:
     assert said.unsaid == "no lane without a draft was run"
 
 
+def test_plain_decoding_is_not_told_that_no_lane_without_a_draft_was_run() -> None:
+    """It is one."""
+    plain, ours = ar([1] * 8), run(["aaa"] * 8)
+    for said in (verdict(plain), verdicts([plain], ["AR"])[0], verdicts([plain, ours], ["AR", "SD"])[0]):
+        assert (said.speedup, said.unsaid) == (None, "it is the lane without a draft itself")
+
+
 def test_acceptance_falls() -> None:
     said = verdict(run(["ard"] * 9 + ["aar"]), ar([1] * 8))  # marginals 1, 0.1, 0; a step costs 0.06 tokens
     assert (said.cause, said.worth) == ("acceptance falls", 2)
