@@ -2,18 +2,21 @@
 
 import os
 import shutil
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 from transformers import MBartTokenizer
 
-from app.opener import opener
+from app.opener import Pair, opener
 from app.presets import PresetCatalogue
 from app.serve import launch
 from app.service import Service
 from app.starting import load, why
+from engine.errors import ConfigError
 from engine.files.presets import list_presets
 from engine.methods import CARDS
 from tests.app.fakes import FakeLab, free_port
@@ -44,6 +47,33 @@ def opened() -> Iterator[str]:
     catalogue = PresetCatalogue(list_presets(), CARDS, why, service.limits)
     demo = launch(service, catalogue, why, host="127.0.0.1", port=port, prevent_thread_lock=True)
     yield f"http://127.0.0.1:{port}/"
+    demo.close()
+
+
+class Slow:
+    """Loads made-up models as soon as it may, and fails where a fault is set."""
+
+    def __init__(self) -> None:
+        self.may = threading.Event()
+        self.fault = ""
+
+    def load(self, _pair: Pair) -> FakeLab:
+        assert self.may.wait(30)
+        if self.fault:
+            raise ConfigError(self.fault)
+        return FakeLab()
+
+
+@pytest.fixture
+def slow() -> Iterator[tuple[str, Slow]]:
+    """A server that loads when it may, and what tells it so."""
+    made, ways = Slow(), opener(load, device="cpu", dtype="auto", threads="1")
+    service = Service(CARDS, {"tiny": FakeLab}, why, opener=replace(ways, load=made.load))
+    port = free_port()
+    catalogue = PresetCatalogue(list_presets(), CARDS, why, service.limits)
+    demo = launch(service, catalogue, why, host="127.0.0.1", port=port, prevent_thread_lock=True)
+    yield f"http://127.0.0.1:{port}/", made
+    made.may.set()
     demo.close()
 
 
@@ -146,6 +176,46 @@ def test_a_model_of_several_languages_is_asked_which_and_its_source_lights_up(pa
     expect(line.locator(".sourceword.lit")).not_to_have_count(0)
     page.mouse.move(2, 2)
     expect(line.locator(".sourceword.lit")).to_have_count(0)
+
+
+@pytest.mark.parametrize("fault", ["", "The weights are damaged."])
+def test_who_closes_the_dialog_hears_how_the_loading_ended(pages, slow, pair, fault):
+    """Else settings change, or stay, without a word."""
+    address, made = slow
+    made.fault = fault
+    page = pages.open(address, viewport={"width": 1400, "height": 900})
+    page.keyboard.press("e")
+    page.get_by_role("button", name="Load models").click()
+    dialog = page.get_by_role("dialog", name="Load other models")
+    dialog.get_by_label("Target").fill(str(pair[0]))
+    dialog.get_by_role("button", name="Check").click()
+    dialog.get_by_role("button", name="Load").click()
+    expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    page.keyboard.press("Escape")
+    made.may.set()
+    told = f"{fault} The models before are still there." if fault else f"{pair[0]} is loaded and chosen."
+    expect(page.locator(".notice")).to_contain_text(told)
+
+
+def test_a_dialog_that_is_opened_again_while_models_load_offers_to_cancel_and_then_to_load(pages, slow, pair):
+    address, _made = slow
+    page = pages.open(address, viewport={"width": 1400, "height": 900})
+    page.keyboard.press("e")
+    page.get_by_role("button", name="Load models").click()
+    dialog = page.get_by_role("dialog", name="Load other models")
+    begin, cancel = dialog.get_by_role("button", name="Load"), dialog.get_by_role("button", name="Cancel")
+    dialog.get_by_label("Target").fill(str(pair[0]))
+    dialog.get_by_role("button", name="Check").click()
+    begin.click()
+    expect(cancel).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")  # on the button that opened it
+    expect(cancel).to_be_focused()
+    expect(begin).to_be_disabled()
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("status")).to_contain_text("Cancelled.")
+    expect(dialog.locator(".sides li")).to_have_count(1)
+    expect(begin).to_be_enabled()
 
 
 def test_a_public_page_says_why_it_loads_none(visit):

@@ -16,7 +16,7 @@ const SIGNS = { good: "✓", note: "i", against: "✗" };
 const VERDICTS = { good: "Good", note: "To know", against: "Against" };
 
 /** The button in the run bar with what hangs from it. @param {import("../types/lab.js").Lab} lab */
-export function modelLoader({ api, session }) {
+export function modelLoader({ api, session, ui }) {
   /** @type {AbortController | null} */
   let going = null;
   let asked = 0;
@@ -55,7 +55,7 @@ export function modelLoader({ api, session }) {
       asking.hidden = Boolean(closed);
       if (closed) said.textContent = closed;
     },
-    opened: () => target.focus(),
+    opened: () => (going ? cancel : target).focus(),
   });
 
   /** @param {string} name */
@@ -130,7 +130,7 @@ export function modelLoader({ api, session }) {
       for await (const line of api.lines("load", { ...pair(), visitor: visitor() }, going.signal)) await take(line);
     } catch (error) {
       const why = going.signal.aborted ? "Cancelled." : words(error);
-      said.textContent = `${why} The models before are still there.`;
+      over(`${why} The models before are still there.`);
     }
     going = null;
     busy(false);
@@ -149,13 +149,19 @@ export function modelLoader({ api, session }) {
     if (kind === "loaded" && models) {
       await session.openedModels(models);
       findings.replaceChildren();
-      said.textContent = `${models} is loaded and chosen.`;
+      over(`${models} is loaded and chosen.`);
     }
+  }
+
+  /** How it ended, also told to who has closed the dialog. @param {string} how */
+  function over(how) {
+    said.textContent = how;
+    if (!element.isConnected) ui.notify(how);
   }
 
   /** @param {boolean} is */
   function busy(is) {
-    load.disabled = true;
+    load.disabled = is || !findings.childElementCount; // what fits and did not come may be asked for again
     for (const one of [target, draft, source, written, check]) one.disabled = is;
     cancel.hidden = bar.hidden = !is;
     bar.removeAttribute("value");
