@@ -187,6 +187,21 @@ def test_trees_show_heat_and_what_stays(visit):
         expect(page.locator(".v-tip")).to_contain_text("stays in the optimised tree")
 
 
+def test_the_open_tab_has_an_address_and_back_leads_to_the_other(visit):
+    page = visit("?room=trajectories&trajectories=trees")
+    tabs = page.get_by_role("tab")
+    expect(tabs.nth(1)).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".room .trees")).to_be_visible()
+    tabs.nth(0).click()
+    expect(page).not_to_have_url(re.compile("trajectories=trees"))
+    expect(page.locator(".room .trees")).to_have_count(0)
+    page.go_back()
+    expect(tabs.nth(1)).to_have_attribute("aria-selected", "true")
+    tabs.nth(1).press("ArrowLeft")
+    expect(tabs.nth(0)).to_be_focused()
+    expect(page.locator(".room .trees")).to_have_count(0)
+
+
 @pytest.mark.parametrize("name", ["Trajectories", "Static trees"])
 def test_rooms_fit_a_narrow_screen(visit, name):
     page = visit(viewport={"width": 390, "height": 844})

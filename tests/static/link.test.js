@@ -97,8 +97,9 @@ test("the open tab of a room is in its link and comes back; an old link opens th
   };
   assert.equal(shown("judge", "judge", "curves"), "curves");
   assert.equal(shown("runs", "pool", "arithmetic~Tree (a~b)"), "arithmetic~Tree (a~b)");
+  assert.equal(shown("trajectories", "trajectories", "trees"), "trees");
   assert.equal(shown("compare", "figure", "entropy"), "entropy");
-  assert.doesNotMatch(link.url(), /judge=|pool=/, "each only in its own room");
+  assert.doesNotMatch(link.url(), /judge=|pool=|trajectories=/, "each only in its own room");
   assert.deepEqual(placeOf(new URLSearchParams("room=judge")), {
     tab: "lessons",
     name: "",
@@ -106,12 +107,15 @@ test("the open tab of a room is in its link and comes back; an old link opens th
     judge: "mismatches",
     figure: "position",
     pool: "",
+    trajectories: "trajectories",
   });
   const odd = placeOf(new URLSearchParams({ judge: "<b>", figure: "x".repeat(99), pool: "y".repeat(999) }));
   assert.deepEqual([odd.judge, odd.figure, odd.pool], ["mismatches", "position", ""]);
   const judge = { ...store.options, room: "judge" };
   assert.equal(turned(placeOf(new URLSearchParams("room=judge")), judge), true);
   assert.equal(turned({ ...judge }, judge), false);
+  const trees = { ...judge, room: "trajectories", trajectories: "trees" };
+  assert.equal(turned({ ...trees, trajectories: "trajectories" }, trees), true);
   const page = { ...judge, room: "learn", tab: "methods", name: "sd" };
   assert.equal(turned({ ...page }, page), false);
   for (const was of [{ tab: "lessons" }, { name: "ar" }]) assert.equal(turned({ ...page, ...was }, page), true);

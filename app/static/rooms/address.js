@@ -4,16 +4,21 @@
 import { placeIn, placePairs } from "../learn/places.js";
 
 /** @typedef {Pick<import("../types/store.js").Options, "room" | "tab" | "name" | "beside" | "judge" | "pool"
- *   | "figure">} Shown */
+ *   | "figure" | "trajectories">} Shown */
 
-export const FIRST = /** @type {const} */ ({ judge: "mismatches", pool: "", figure: "position" });
+export const FIRST = /** @type {const} */ ({
+  judge: "mismatches",
+  pool: "",
+  figure: "position",
+  trajectories: "trajectories",
+});
 const TAB = /^[a-z]{1,20}$/;
 const LONGEST = 160; // of a task and a method of pooled runs
 
 /** The options that an address sets; those that it does not name are at their start.
  * @param {URLSearchParams} query @returns {Omit<Shown, "room">} */
 export function placeOf(query) {
-  const tab = (/** @type {"judge" | "figure"} */ name) => {
+  const tab = (/** @type {"judge" | "figure" | "trajectories"} */ name) => {
     const found = query.get(name) ?? "";
     return TAB.test(found) ? found : FIRST[name];
   };
@@ -23,15 +28,17 @@ export function placeOf(query) {
     judge: tab("judge"),
     figure: tab("figure"),
     pool: pool.length <= LONGEST ? pool : FIRST.pool,
+    trajectories: tab("trajectories"),
   };
 }
 
 /** The pairs of an address. @param {Shown} options @returns {[string, string][]} */
 export function pairsOf(options) {
-  const { room, judge, pool, figure } = options;
+  const { room, judge, pool, figure, trajectories } = options;
   const out = placePairs(options);
   if (room === "judge" && judge !== FIRST.judge) out.push(["judge", judge]);
   if (room === "runs" && pool !== FIRST.pool) out.push(["pool", pool]);
+  if (room === "trajectories" && trajectories !== FIRST.trajectories) out.push(["trajectories", trajectories]);
   if (room === "compare" && figure !== FIRST.figure) out.push(["figure", figure]);
   return out;
 }
@@ -42,5 +49,6 @@ export function turned(was, now) {
   if (Boolean(was.beside) !== Boolean(now.beside)) return true;
   if (now.room === "learn") return was.tab !== now.tab || was.name !== now.name;
   if (now.room === "papers") return was.name !== now.name;
+  if (now.room === "trajectories") return was.trajectories !== now.trajectories;
   return now.room === "judge" && was.judge !== now.judge;
 }

@@ -16,13 +16,17 @@ export function draw(element, store, lab, name) {
   const tabs = TABS.map((tab) =>
     h(
       "button.tab",
-      { type: "button", role: "tab", id: `room-${tab.id}`, onclick: () => open(tab) },
+      { type: "button", role: "tab", id: `room-${tab.id}`, onclick: () => store.setOption("trajectories", tab.id) },
       h("span.tabname", { "data-name": tab.name }, tab.name),
     ),
   );
   const bar = h("div.tabs", { role: "tablist", "aria-label": "In this room" }, tabs);
-  /** @param {typeof TABS[number]} chosen */
-  function open(chosen) {
+  /** @type {typeof TABS[number] | null} */
+  let shown = null;
+  function open() {
+    const chosen = TABS.find(({ id }) => id === store.options.trajectories) ?? TABS[0];
+    if (chosen === shown) return;
+    shown = chosen;
     TABS.forEach((tab, i) => {
       tabs[i].setAttribute("aria-selected", String(tab === chosen));
       tabs[i].tabIndex = tab === chosen ? 0 : -1;
@@ -36,10 +40,15 @@ export function draw(element, store, lab, name) {
     if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
     const at = tabs.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     const next = (at + (event.key === "ArrowRight" ? 1 : -1) + tabs.length) % tabs.length;
-    open(TABS[next]);
+    store.setOption("trajectories", TABS[next].id);
     tabs[next].focus();
     event.preventDefault();
   });
   element.append(bar, panel);
-  open(TABS.find((tab) => tab.id === name) ?? TABS[0]);
+  if (TABS.some(({ id }) => id === name)) store.setOption("trajectories", name);
+  open();
+  const off = store.on("options", (option) => {
+    if (option === "trajectories") open();
+  });
+  element.addEventListener("close", off, { once: true });
 }
