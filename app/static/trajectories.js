@@ -236,6 +236,11 @@ function drawForm(lab, catalogue, recorded, form, act) {
     ...(example ? [["example", "The recorded example's problem"]] : []),
     ...recorded.problems.map((one, i) => [String(i), `Held-out ${one.task} problem ${i + 1}`]),
   ];
+  /** The text of a choice, all but one's own. @param {string} choice */
+  const textOf = (choice) => {
+    if (choice === "bar") return lab.session.config?.prompt ?? "";
+    return choice === "example" ? example?.prompt : recorded.problems[Number(choice)].prompt;
+  };
   /** @type {HTMLSelectElement} */
   const source = h(
     "select",
@@ -243,19 +248,14 @@ function drawForm(lab, catalogue, recorded, form, act) {
       "aria-label": "Take the problem from",
       onchange: () => {
         if (source.value === "") return prompt.focus();
-        form.prompt =
-          source.value === "bar"
-            ? (lab.session.config?.prompt ?? "")
-            : source.value === "example"
-              ? example.prompt
-              : recorded.problems[Number(source.value)].prompt;
-        prompt.value = form.prompt;
+        prompt.value = form.prompt = textOf(source.value) ?? "";
       },
     },
     choices.map(([value, text]) => h("option", { value }, text)),
   );
   prompt.value = form.prompt;
-  source.value = form.prompt === example?.prompt ? "example" : "";
+  const named = ["example", ...Object.keys(recorded.problems), "bar"];
+  source.value = named.find((choice) => textOf(choice) === form.prompt) ?? "";
   function methods() {
     const full = form.methods.length >= SIDE_BY_SIDE;
     const open = chips.querySelector("details")?.open || other.some((card) => form.methods.includes(card.name));

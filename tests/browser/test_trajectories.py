@@ -187,6 +187,21 @@ def test_trees_show_heat_and_what_stays(visit):
         expect(page.locator(".v-tip")).to_contain_text("stays in the optimised tree")
 
 
+@pytest.mark.parametrize("problem", ["Held-out arithmetic problem 2", "The run bar's prompt", "Own text"])
+def test_a_problem_is_still_called_what_it_is_when_the_room_is_opened_again(visit, problem):
+    page = visit("?room=trajectories")
+    source, text = page.get_by_label("Take the problem from"), page.get_by_label("Problem", exact=True)
+    source.select_option(label=problem)
+    if problem == "Own text":
+        text.fill("What is 2 + 2?")
+    chosen = text.input_value()
+    page.get_by_role("link", name="Learn", exact=True).click()
+    expect(source).to_have_count(0)
+    page.get_by_role("link", name="Trajectories").click()
+    expect(text).to_have_value(chosen)
+    expect(source.locator("option:checked")).to_have_text(problem)
+
+
 def test_the_open_tab_has_an_address_and_back_leads_to_the_other(visit):
     page = visit("?room=trajectories&trajectories=trees")
     tabs = page.get_by_role("tab")
