@@ -119,8 +119,10 @@ class Handlers:
         return requests.build(given, self.service.cards, self.service.models, self.service.limits, address)
 
     def methods(self, models: str = "") -> list[dict[str, Any]]:
-        """All method cards with their knobs."""
+        """All method cards with their knobs, as these models can run them."""
         with curable("listing methods"):
+            if name_of(models) and models not in self.service.models:
+                raise ConfigError(unknown("models", models, self.service.models))
             return self.service.methods(name_of(models))
 
     def presets(self) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ import time
 from dataclasses import replace
 from itertools import pairwise
 
+import gradio as gr
 import pytest
 
 from app import request as requests
@@ -284,6 +285,14 @@ def test_finished_runs_are_forgotten_though_nobody_opens_another():
     until(lambda: store.get(first) is None)
     assert store.get(second), "not with the first"
     until(lambda: store.get(second) is None)
+
+
+def test_methods_of_models_that_nobody_has_are_refused(service, preset_catalogue):
+    """Not those of the first models in their place."""
+    do = Handlers(service, preset_catalogue, sentence)
+    assert do.methods() == do.methods(service.first)
+    with pytest.raises(gr.Error, match="Unknown models 'nope'"):
+        do.methods("nope")
 
 
 def test_runs_of_the_api_keep_nothing_and_can_be_stopped(service, preset_catalogue):
