@@ -7,6 +7,7 @@ from app.wire.catalogue import KnobKind, PageCard, PageKnob
 from engine.config import Card, Knob
 from engine.errors import ConfigError, unknown
 from engine.files.presets import calibrations
+from engine.methods import no_method
 from engine.methods.compose import composed
 
 ORIGINS = {"paper": "the paper's default", "code": "the authors' code", "ours": "our choice"}
@@ -70,6 +71,8 @@ def find(cards: Iterable[Card], name: object, models: str = "") -> Card:
     if isinstance(name, str) and (card := composed(name)):
         return fitted(card, models)
     known = {card.name: card for card in cards}
-    if not isinstance(name, str) or name not in known:
+    if not isinstance(name, str):
         raise ConfigError(unknown("method", name, known))
+    if name not in known:
+        raise ConfigError(no_method(name, known))
     return fitted(known[name], models)

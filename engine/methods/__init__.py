@@ -1,5 +1,6 @@
 """The catalogue of cards, as the page orders them: those of the families below, then those of other files here."""
 
+from collections.abc import Collection
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -30,8 +31,13 @@ def get_card(name: str) -> Card:
     known = {card.name: card for card in CARDS}
     if card := known.get(name) or composed(name):
         return card
+    raise ConfigError(no_method(name, known))
+
+
+def no_method(name: str, known: Collection[str]) -> str:
+    """The sentence for what is none of the `known` methods: the nearest, or where knobs go that stand behind one."""
     alone, knobs = parse_method(name)
-    if knobs and (alone in known or composed(alone)):
-        apart = ", ".join(f"{knob}={value!r}" for knob, value in knobs.items())
-        raise ConfigError(f"Knobs are given beside the method's name here: {alone!r} with {apart}, not {name!r}.")
-    raise ConfigError(unknown("method", name, known))
+    if alone not in known or not knobs:
+        return unknown("method", name, known)
+    apart = ", ".join(f"{knob}={value!r}" for knob, value in knobs.items())
+    return f"Knobs are given beside the method's name here: {alone!r} with {apart}, not {name!r}."

@@ -44,6 +44,7 @@ def test_every_lane_gets_the_same_prompt_and_distribution():
         ({"lanes": []}, "No method"),
         ({"lanes": "plain"}, "lanes must be a list of methods"),
         ({"lanes": ["chian"]}, "Did you mean 'chain'"),
+        ({"lanes": ["chain:gamma=3"]}, "Knobs are given beside the method's name here: 'chain' with gamma='3'"),
         ({"lanes": ["plain"] * 41}, "at most 40"),
         ({"lanes": [{"method": "chain", "knobs": {"gama": 3}}]}, "Did you mean 'gamma'"),
         ({"lanes": [{"method": "chain", "knobs": {"gamma": 99}}]}, "1 to 16"),
