@@ -37,6 +37,7 @@ class Method:
     shape: Any
     rule: Rule
     knobs: dict[str, KnobValue]
+    owner: object = field(default=None, repr=False)  # of one that lives through several runs, the pair it was made by
     taken: Lock = field(default_factory=Lock, repr=False)  # held by the run that is in progress
 
     def given(self, kit: Kit) -> None:

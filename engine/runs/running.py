@@ -6,7 +6,7 @@ import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import cache
@@ -95,6 +95,10 @@ def ready(
         raise ConfigError(f"What is reused is a method of `Lab.living`, not {reuse!r}.")
     if reuse is not None and reuse.card.name != card.name:
         raise ConfigError(f"The method to reuse is {reuse.card.name}, not {card.name}.")
+    if reuse is not None and reuse.owner is not pair:
+        raise ConfigError(
+            "The method to reuse is of another lab, with whose models it would draft: make one by this lab's `living`."
+        )
     if reuse is not None and reuse.taken.locked():
         raise ConfigError(_in_use(reuse))
     config = configure(pair, card, prompt, options, knobs if reuse is None else {**reuse.knobs, **knobs})
@@ -250,7 +254,7 @@ def living(pair: Pair, card: Card, config: RunConfig) -> Method:
         kit = pair.kit(card, config)
         if known:
             kit.costs, kit.forecast = known, pair.forecast(card, config)
-        return build(card, kit, config.knobs)
+        return replace(build(card, kit, config.knobs), owner=pair)
 
 
 @contextmanager

@@ -509,6 +509,11 @@ def test_nothing_is_built_twice(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_method_that_lives_on_brings_its_knobs_and_runs_as_no_other(toy: Lab) -> None:
     living = toy.living("sd", gamma=3)
     trace = toy.run("sd", "abc", max_new_tokens=8, reuse=living)
+    other = toy_lab().living("sd", gamma=3)  # it would draft with the other lab's models
+    with pytest.raises(ConfigError, match="is of another lab"):
+        toy.run("sd", "abc", max_new_tokens=8, reuse=other)
+    with pytest.raises(ConfigError, match="is of another lab"):
+        toy.trajectories("sd", "abc", 2, keep=other)
     assert trace.head.knobs["gamma"] == 3 and trace.rounds[0].drafted == 3
     assert toy.run("sd", "abc", max_new_tokens=8, gamma=3, reuse=living).token_ids == trace.token_ids
     with pytest.raises(ConfigError, match="lives with gamma=3, and gamma=4 is asked for"):
