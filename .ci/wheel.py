@@ -16,13 +16,15 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PACKAGES = ("engine", "app")
 DATA = ("assets", "presets", "docs/results", "docs/methods")  # what the page and the commands read
 TOP = {"app/package.py": "__init__.py", "app/command.py": "__main__.py"}  # what `import` and `python -m` of it give
+SHOWN = ("app/static", "presets", "docs/methods")  # what the page shows, where it names commands
 NO_PACKAGE = ("app/space.py",)  # a Space's start, from a checkout
 
+_COMMAND = (re.compile(r"\b(python -m )(engine|app)\b"), r"\1draftscope.\2")
 _RULES = (
     (re.compile(r"^(\s*from )(engine|app)(?=[. ])", re.MULTILINE), r"\1draftscope.\2"),
     (re.compile(r"^(\s*import )(engine|app)(?=\.| as )", re.MULTILINE), r"\1draftscope.\2"),
     (re.compile(r"([\"'])(engine|app)(?=\.[a-z_.]+\1)"), r"\1draftscope.\2"),  # names for import_module
-    (re.compile(r"\b(python -m )(engine|app)\b"), r"\1draftscope.\2"),
+    _COMMAND,
     (re.compile(r"(\"-m\", \")(engine|app)(?=[.\"])"), r"\1draftscope.\2"),
 )
 
@@ -49,6 +51,9 @@ def tree(root: Path, into: Path) -> None:
         *(p for name in PACKAGES for p in (into / name).rglob("*.py")),
     ]:
         path.write_text(rewritten(path.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in (p for name in SHOWN for p in (into / name).rglob("*")):
+        if path.suffix in (".js", ".md", ".toml") and "vendor" not in path.parts:
+            path.write_text(_COMMAND[0].sub(_COMMAND[1], path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 class Wheel(BuildHookInterface):  # type: ignore[type-arg]

@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -92,6 +93,16 @@ def test_no_module_of_the_package_imports_by_the_checkouts_names(installed):
                 names = [node.module or ""]
             found += [f"{path}: {name}" for name in names if name.split(".")[0] in ("engine", "app")]
     assert not found
+
+
+@pytest.mark.thorough
+def test_commands_that_the_page_and_notes_name_are_those_of_the_package(installed):
+    """There is no `python -m engine` beside it."""
+    package = installed / "draftscope"
+    for name in ("app/static", "presets", "docs/methods"):
+        texts = [p.read_text() for p in (package / name).rglob("*") if p.suffix in (".js", ".md", ".toml")]
+        assert any("python -m draftscope.engine" in text for text in texts)
+        assert not any(re.search(r"python -m (engine|app)\b", text) for text in texts)
 
 
 @pytest.mark.installed
