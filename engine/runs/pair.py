@@ -279,7 +279,8 @@ class Pair:
         for who, model in readers.items():
             if len(ids) - at >= model.context:
                 raise ConfigError(
-                    f"The prompt has {len(ids) - at} tokens, and the {who} reads at most {model.context}: shorten it."
+                    f"The prompt has {len(ids) - at} tokens, and the {who} reads {model.context} in all, so at most "
+                    f"{model.context - 1} before it writes: shorten it."
                 )
         if max(ids, default=0) >= (vocab := self.vocab):
             raise ConfigError(f"The prompt holds token ids beyond the {vocab} that the pair has in common.")

@@ -149,7 +149,7 @@ def test_a_draft_that_writes_alone_reads_no_more_than_it_can(zoo: Zoo, monkeypat
     lab = zoo.lab("llama", draft="noise")
     monkeypatch.setattr(lab.models["draft"], "context", 4)
     assert lab.run("draft_alone", [5, 6, 7], max_new_tokens=1).tokens
-    with pytest.raises(ConfigError, match="The prompt has 4 tokens, and the draft model reads at most 4"):
+    with pytest.raises(ConfigError, match="The prompt has 4 tokens, and the draft model reads 4 in all, so at most 3"):
         lab.run("draft_alone", [5, 6, 7, 8])
     assert lab.run("sd", [5, 6, 7, 8], max_new_tokens=2).tokens, "the target reads more"
 
