@@ -59,7 +59,7 @@ def preflight(
     chosen = places(Wanted(models, {}, dtype, named=False), device, asked) if pair else first
     rooms = _rooms(found if pair else {}, chosen)
     if pair:
-        findings += [*_tokenizers(pair), *_memory(found, rooms)]
+        findings += [*_tokenizers(pair), *_contexts(pair), *_memory(found, rooms)]
     fits = not any(finding.verdict == "against" for finding in findings)
     return Preflight(
         fits=fits,
@@ -176,6 +176,13 @@ def _tokenizers(pair: Pair) -> Iterator[Finding]:
             continue
         same = f"One tokenizer: all {len(found.mine)} ids can be drafted."
         yield Finding("tokenizers", "note" if found.words() else "good", found.words() or same)
+
+
+def _contexts(pair: Pair) -> Iterator[Finding]:
+    for role, model in pair.models.items():
+        if model.context < pair.target.context:
+            words = f"It reads {model.context} positions, and the target {pair.target.context}"
+            yield Finding(role, "note", f"{words}: of a text beyond them it drafts nothing.")
 
 
 @dataclass(frozen=True)

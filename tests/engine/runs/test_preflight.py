@@ -191,6 +191,18 @@ def test_what_speaks_against_a_pair_is_said(
     assert tight.fits and "It is tight" in said(tight, "note")
 
 
+def test_a_draft_model_that_reads_less_than_its_target_is_told(folders: Mapping[str, Path], tmp_path: Path) -> None:
+    """Beyond its context a run goes on without drafts."""
+    short = make_model(tmp_path / "short", layers=2, max_position_embeddings=64)
+    found = preflight(str(folders["llama"]), str(short), device="cpu")
+    assert found.fits and "of a text beyond them it drafts nothing" in said(found, "note")
+    assert "It reads 64 positions" in said(found, "note")
+    other = preflight(str(short), str(folders["llama"]), device="cpu")
+    assert other.fits and "drafts nothing" not in said(other, "note")
+    lab = Lab.load(target=folders["llama"], draft=short, device="cpu")
+    assert not any(one.drafted for one in lab.run("sd", [5] * 64, max_new_tokens=8).rounds)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_no_blocks_are_foreseen_of_what_fp16_holds(tmp_path: Path, dtype: torch.dtype) -> None:
     """A checkpoint in a half type is multiplied in fp16 on a CPU, each matrix in place of the loaded one: up to twice its
