@@ -214,7 +214,9 @@ function source(found, section, own) {
   const uneven = section.even ? "" : " (not the same for all methods: totals cannot be compared)";
   const machine = `target ${found.target.id ?? "?"}, ${found.device}, ${found.dtype}`;
   const cut = found.left_out ? ` (${count(found.left_out, "run")} that were cut off are left out)` : "";
-  const facts = `${count(found.runs, "run")}${cut}, ${count(section.prompts, "prompt")}${uneven}, ${machine}`;
+  const here = section.methods.reduce((sum, { runs }) => sum + runs, 0);
+  const part = here === found.runs ? "" : `${here} of `;
+  const facts = `${part}${count(found.runs, "run")}${cut}, ${count(section.prompts, "prompt")}${uneven}, ${machine}`;
   const words = own ? "Your own traces" : "Recorded in this repository";
   return h(
     "div.source",

@@ -97,7 +97,7 @@ def test_who_comes_back_finds_the_figures_as_they_stood(opened: Any, meanwhile: 
 def test_task_and_method_are_chosen_by_keyboard(opened: Any) -> None:
     page = opened()
     page.get_by_label("Prompts", exact=True).select_option("code")
-    expect(page.locator(".pooled .source")).to_contain_text(", 3 prompts")
+    expect(page.locator(".pooled .source")).to_contain_text(": 15 of 30 runs, 3 prompts")
     page.get_by_label("Figures of").select_option("BUSH")
     expect(page.locator(".pooled figure")).to_have_count(8)
 
