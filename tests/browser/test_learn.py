@@ -202,6 +202,15 @@ def test_the_glossary_is_searched_and_typeset(visit_cases):
     page.wait_for_function("!location.search.includes('name=')")
 
 
+def test_letters_of_formulas_can_be_read(visit_cases):
+    """Indices too, and those of an exponent."""
+    page = visit_cases("?room=learn&tab=glossary")
+    letters = page.locator(".glossary math mi")
+    letters.first.wait_for()
+    sizes = letters.evaluate_all("(all) => all.map((one) => parseFloat(getComputedStyle(one).fontSize))")
+    assert min(sizes) >= 9 and sum(size < 11 for size in sizes) <= 4
+
+
 def test_a_method_has_a_page_and_only_what_is_allowed_comes_over(visit_cases):
     page = visit_cases("?room=learn&tab=methods&name=easd")
     page.locator(".doc h3", has_text="EASD").wait_for()
