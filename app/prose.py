@@ -18,6 +18,8 @@ from engine.errors import ConfigError
 OUTSIDE = re.compile(r"[a-z]+:|//")
 PAGE = re.compile(r"(?:\./)?([\w./-]*?)\.md(#[\w.-]*)?$")
 UNREADABLE: tuple[type[Exception], ...] = tuple(kind for kind in vars(exceptions).values() if isinstance(kind, type))
+ARG = re.compile(r"\\arg(?![a-zA-Z])")
+COMMAND = re.compile(r"\\[a-zA-Z]*")
 Resolve = Callable[[str], str | None]  # a page's name to its address on the page; None where the page does not show it
 
 
@@ -28,9 +30,13 @@ def mathml(formula: str, display: bool) -> str:
         ConfigError: it cannot be read.
     """
     try:
-        return str(convert(formula, display="block" if display else "inline"))
+        found = str(convert(ARG.sub(r"\\operatorname{arg}", formula), display="block" if display else "inline"))
     except UNREADABLE as error:
         raise ConfigError(f"The formula {formula!r} cannot be read: {type(error).__name__}.") from None
+    found = found.replace("\\_", "_")
+    if unknown := COMMAND.search(found):  # the converter leaves it as it stands
+        raise ConfigError(f"The formula {formula!r} cannot be read: {unknown[0]} is not known.")
+    return found
 
 
 def html(text: str, resolve: Resolve = lambda name: None) -> str:

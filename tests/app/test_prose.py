@@ -16,7 +16,12 @@ def test_formulae_are_mathml():
     assert text.count("<math") == 2 and 'display="block"' in text and "<mfrac>" in text and "$" not in text
 
 
-@pytest.mark.parametrize("formula", ["\\frac", "a^b^c", "\\left( a"])
+def test_what_the_converter_does_not_know_is_written_otherwise():
+    shown = mathml("x = \\arg\\max_v p(v), \\text{copy\\_most}", False)
+    assert "<mo>arg</mo><msub><mo>max</mo>" in shown and ">copy_most<" in shown
+
+
+@pytest.mark.parametrize("formula", ["\\frac", "a^b^c", "\\left( a", "\\argument x"])
 def test_a_formula_that_cannot_be_read_is_named(formula):
     with pytest.raises(ConfigError, match=re.escape(repr(formula))):
         mathml(formula, False)
