@@ -17,7 +17,7 @@ import { traceText } from "./save.js";
  * @typedef {import("./columns.js").Column} Column
  * @typedef {{pair: [string, string] | null, figure: SVGSVGElement | null, room: number}} State
  *   `room`: pixels that the figure has
- * @typedef {Record<"left" | "right", HTMLSelectElement> & {body: HTMLElement}} Parts
+ * @typedef {Record<"left" | "right", HTMLSelectElement> & Record<"tools" | "body", HTMLElement>} Parts
  * @typedef {ReturnType<typeof explain>} Found
  */
 
@@ -36,22 +36,19 @@ const CAUSES = {
 export function mount(element, store, lab) {
   /** @type {State} */
   const state = { pair: null, figure: null, room: 420 };
-  /** @type {Parts} */
-  const parts = {
+  /** @type {Record<"left" | "right", HTMLSelectElement>} */
+  const menus = {
     left: h("select.v-select", { "aria-label": "First lane" }),
     right: h("select.v-select", { "aria-label": "Second lane" }),
+  };
+  /** @type {Parts} */
+  const parts = {
+    ...menus,
+    tools: h("span.v-tools", {}, menus.left, h("span.v-sub", { text: "and" }), menus.right),
     body: h("div.v-diverge"),
   };
   element.classList.add("v-view", "v-divergence");
-  element.replaceChildren(
-    h(
-      "header.v-head",
-      {},
-      h("h3", { text: "First difference" }),
-      h("span.v-tools", {}, parts.left, h("span.v-sub", { text: "and" }), parts.right),
-    ),
-    parts.body,
-  );
+  element.replaceChildren(h("header.v-head", {}, h("h3", { text: "First difference" }), parts.tools), parts.body);
   const draw = () => show(store, state, parts);
   const later = () => store.frame("divergence", draw);
   const choose = () => {
@@ -105,7 +102,7 @@ export function defaultPair(store, runs) {
 function show(store, state, parts) {
   const runs = [...store.runs.values()];
   state.figure = null;
-  for (const select of [parts.left, parts.right]) select.disabled = runs.length < 2;
+  parts.tools.hidden = runs.length < 2;
   if (runs.length < 2) {
     parts.left.replaceChildren();
     parts.right.replaceChildren();

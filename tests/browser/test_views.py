@@ -66,6 +66,20 @@ def test_a_lane_that_failed_is_no_lane_to_wait_for(page: Any, base: str) -> None
     assert problems == []
 
 
+def test_one_lane_has_no_menus_of_lanes(page: Any, base: str) -> None:
+    problems = open_views(page, base, traces(("plain",)))
+    told = page.locator("[data-view=divergence]")
+    expect(told).to_contain_text("With two lanes")
+    expect(told.locator("select:visible")).to_have_count(0)
+    expect(told).not_to_contain_text("and", use_inner_text=True)
+    page.evaluate("""async () => {
+      const { lanes: [plain] } = await (await fetch('traces.json')).json();
+      store.load([plain, { ...plain, key: 'again' }]);
+    }""")
+    expect(told.locator("select:visible")).to_have_count(2)
+    assert problems == []
+
+
 SAVED = """async (name) => {
   const svg = await (await view(name).exportFigure('svg')).text();
   const root = new DOMParser().parseFromString(svg, 'image/svg+xml');
