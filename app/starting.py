@@ -3,6 +3,7 @@
 import argparse
 import logging
 import os
+import socket
 import threading
 from collections.abc import Sequence
 from functools import partial
@@ -35,25 +36,26 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
     """Read the flags, build the service, serve.
 
     Raises:
-        LabError: see `assemble`.
+        LabError: see `assemble`, `free_port`.
     """
     args = parser(prog).parse_args(argv)
     if args.public:
         permission.deny_by_default()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("app").setLevel(logging.INFO)
+    free = free_port(args.host)
+    port = args.port or free
     with UNHURRIED.making():
         service, preset_catalogue = assemble(args)
     threading.Thread(target=service.foresee, daemon=True).start()
     ending.on_signals()
     try:
         with UNHURRIED.making():
-            demo = launch(service, preset_catalogue, why, host=args.host, port=args.port, prevent_thread_lock=True)
+            demo = launch(service, preset_catalogue, why, host=args.host, port=port, prevent_thread_lock=True)
     except OSError as error:
         if "empty port" not in str(error):
             raise
-        where = f"Port {args.port} is" if args.port else "The usual ports are"
-        raise SystemExit(f"{where} in use: give another with --port.") from None
+        raise SystemExit(f"Port {port} is in use: give another with --port.") from None
     print(f"Draftscope is on {demo.local_url} (Ctrl+C ends it).", flush=True)
     print(sandbox.said(), flush=True)
     try:
@@ -61,6 +63,22 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
     finally:
         ending.leave(scratch.clear)
     return 0
+
+
+def free_port(host: str | None) -> int:
+    """A port that nobody listens on at an address; None is this machine's own.
+
+    Raises:
+        ConfigError: nothing can listen at the address.
+    """
+    try:
+        kind, _, _, _, place = socket.getaddrinfo(host or "127.0.0.1", 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(kind, socket.SOCK_STREAM) as listener:
+            listener.bind(place)
+            return int(listener.getsockname()[1])
+    except OSError as error:
+        said = error.strerror or error
+        raise ConfigError(f"--host: nothing can listen at {host!r} on this machine ({said}).") from None
 
 
 def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:

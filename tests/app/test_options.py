@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from inspect import Parameter, signature
+from types import SimpleNamespace
 from typing import Any
 from urllib.request import urlopen
 
@@ -110,6 +111,28 @@ def test_what_the_command_imports_before_it_minds_interrupts_is_little() -> None
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     few = {"app.package", "app.command", "engine", "engine.errors", "engine.status", "engine.unhurried"}
     assert set(done.stdout.split()) <= few
+
+
+@pytest.mark.parametrize("host", ["203.0.113.7", "no.such.host.invalid"])
+def test_an_address_that_nothing_can_listen_at_is_told(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not that its port is in use."""
+    assert start.main(["serve", "--lazy", "--host", host]) == 2
+    assert capsys.readouterr().err.startswith(f"error: --host: nothing can listen at {host!r} on this machine (")
+
+
+def test_port_0_is_any_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    ports: list[int] = []
+
+    def launched(*_: object, port: int, **__: object) -> None:
+        ports.append(port)
+        raise ConfigError("enough")
+
+    monkeypatch.setattr(command, "launch", launched)
+    monkeypatch.setattr(command, "assemble", lambda _: (SimpleNamespace(foresee=lambda: None), None))
+    monkeypatch.setattr("app.ending.on_signals", lambda: None)
+    for given, wanted in (("0", ports), ("7999", [7999])):
+        assert start.main(["serve", "--lazy", "--port", given]) == 2
+        assert ports[-1] > 1024 and ports[-1] == wanted[-1]
 
 
 @pytest.mark.installed
