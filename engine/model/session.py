@@ -19,7 +19,10 @@ from engine.model.tokens import common_prefix
 from engine.sampling import sent
 
 PIECE = 1024  # rows of a long prompt that are run together: masks and layers then take memory linear in its length
-NAN = "The model returned NaN logits; this run ends here. Try dtype='float32'."
+NAN = (
+    "The model returned NaN logits; this run ends here. In a half type its numbers may be too large: try "
+    "dtype='float32'. Where they are in that already, its weights are at fault."
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
