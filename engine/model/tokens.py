@@ -8,7 +8,7 @@ from typing import Any, cast
 from transformers import AutoTokenizer
 
 from engine.config import token_ids
-from engine.errors import ConfigError
+from engine.errors import AssetError, ConfigError
 from engine.model.seam import Seam
 
 BEFORE = ("a", ".", "0", "\n")  # characters before a text that is to be read as in the middle of another
@@ -29,8 +29,18 @@ def read_tokenizer(path: str | Path) -> Any:
 
 
 def stops_of(*said: Any) -> list[int]:
-    """Every id that ends a text, of what several files say of it: one id, a list of them, or nothing."""
-    return sorted({i for one in said for i in ([one] if isinstance(one, int) else one or ())})
+    """Every id that ends a text, of what several files say of it: one id, a list of them, or nothing.
+
+    Raises:
+        AssetError: something else is said, by which no text would end.
+    """
+    found = set[int]()
+    for one in said:
+        ids = one if isinstance(one, list | tuple) else [] if one is None else [one]
+        if wrong := [i for i in ids if type(i) is not int]:
+            raise AssetError(f"The eos_token_id of a model is an id or a list of ids, not {wrong[0]!r}.")
+        found |= set(ids)
+    return sorted(found)
 
 
 class Tokenizer:

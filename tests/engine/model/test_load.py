@@ -108,6 +108,17 @@ def test_weights_are_not_counted_by_a_damaged_configuration(
         weight_bytes(str(folder), "bfloat16")
 
 
+@pytest.mark.parametrize("ids", [[1, "2"], "2", [[1]], 2.5, True])
+def test_ids_that_are_none_end_no_text(source: Path, tmp_path: Path, ids: Any) -> None:
+    """A text would go on to its limit, or a list of both kinds could not be sorted."""
+
+    def edit(folder: Path) -> None:
+        (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": ids}))
+
+    with pytest.raises(AssetError, match="eos_token_id of a model is an id or a list of ids, not"):
+        load_model(edited(source, tmp_path / "copy", edit))
+
+
 def test_weights_of_what_writes_no_text_are_counted_by_their_files(tmp_path: Path) -> None:
     """Loading says why such a model cannot be used."""
     sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
