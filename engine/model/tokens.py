@@ -18,13 +18,16 @@ def read_tokenizer(path: str | Path) -> Any:
     """A folder's or hub checkpoint's tokenizer, as transformers has it; no remote code.
 
     Raises:
-        ValueError: it is missing or damaged. OSError, ImportError: as transformers says, of the hub and of packages.
+        ValueError: it is missing or damaged, or needs code of its own. OSError, ImportError: as transformers says, of
+            the hub and of packages.
     """
     try:
         return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except (OSError, ImportError, MemoryError):
         raise
     except Exception as error:  # a key, a type, a line of JSON: whatever it stumbles over in such a file
+        if "custom code" in str(error):
+            raise ValueError("its tokenizer is code that it brings, and no such code is run") from error
         raise ValueError("its tokenizer (tokenizer.json) is missing or damaged") from error
 
 

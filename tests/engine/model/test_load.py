@@ -76,6 +76,11 @@ DAMAGE: list[tuple[str, Edit, str]] = [
     ("an unknown architecture", settings(model_type="nonsense"), "nonsense"),
     ("a field of another kind", settings(vocab_size=None), "'vocab_size': TypeError: .* expected int, got NoneType"),
     ("fields that do not fit", settings(hidden_size=31), r"The hidden size \(31\) is not a multiple"),
+    (
+        "a tokenizer in code",
+        lambda f: (f / "tokenizer_config.json").write_text('{"auto_map": {"AutoTokenizer": ["own.Own", null]}}'),
+        "its tokenizer is code that it brings, and no such code is run",
+    ),
     ("no tokenizer", lambda f: [x.unlink() for x in f.glob("*token*")], "tokenizer"),
     *(
         (
