@@ -17,6 +17,7 @@ from engine.files.places import locate, there
 from engine.files.shards import Shard
 from engine.kinds import COUNT, SIZE, THREADS, option
 from engine.lab import Lab
+from engine.model.assembly import UNCAPTURED
 from engine.runs.assets import hub_files, kind_of, obstacle
 from engine.tasks import Problem, load_problems, tuning_problems
 from engine.tasks.marking import EMBEDDED, TASKS
@@ -221,6 +222,10 @@ def load_lab(args: argparse.Namespace) -> Lab:
     for role, path in given.items():
         if said := obstacle(role, locate(path), lab.target):  # `all` would leave its methods out in silence
             raise AssetError(said)
+    if getattr(args, "graphs", "") == "on":  # asked for by name: where it cannot be, that is said
+        for role, model in (("target", lab.target), *lab.models.items()):
+            for note in (note for note in model.notes if note.startswith(UNCAPTURED)):
+                print(f"{role}: {note}", file=sys.stderr)
     if lab.threads and lab.threads.seconds:  # a choice was made
         print(f"torch uses {lab.threads}", file=sys.stderr)
     if getattr(args, "chat", False):

@@ -19,6 +19,7 @@ from engine.model.trial import fault
 from engine.model.ways import obstacle, ways
 
 SPARSE = "Some layers read only the {most} positions that they score highest; of such that score alike, any."
+UNCAPTURED = "Its passes are not captured"  # as notes begin that say why
 
 
 def assembled(
@@ -147,7 +148,7 @@ def _waiting(places: Mapping[str, float]) -> list[str]:
 
 
 def _captured(why_not: str) -> list[str]:
-    return [f"Its passes are not captured: {why_not}."] if why_not else []
+    return [f"{UNCAPTURED}: {why_not}."] if why_not else []
 
 
 def _stop_ids(hf: Any, tokenizer: Any) -> list[int]:

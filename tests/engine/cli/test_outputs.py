@@ -213,6 +213,15 @@ def test_of_several_prompts_the_one_that_cannot_be_read_is_named_before_others_r
     assert "Prompt 2 (" in told and "The prompt is empty: give some text." in told
 
 
+def test_graphs_that_are_asked_for_and_cannot_be_are_told(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for switch in ("on", "auto"):
+        assert main(["run", "ar", "abc", "--graphs", switch, "--max-new-tokens", "2", *pair]) == 0
+        told = capsys.readouterr().err
+        for role in ("target", "draft"):
+            said = f"{role}: Its passes are not captured: graphs are for CUDA devices, and the model is on cpu."
+            assert (said in told) == (switch == "on")
+
+
 def test_threads_have_an_end(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert "threads must be" in refused(capsys, "run", "ar", "a", "--threads", "100000", *pair)
 
