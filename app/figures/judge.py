@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from html import unescape
 from typing import Any
 
 import plotly.graph_objects as go
@@ -24,6 +25,8 @@ LOOKS: dict[str, dict[str, Any]] = {  # groups of the results' file: colour, sym
 BAND = "draft"
 RECALL = re.compile(r"\((\d+) ?% recall\)$")  # within the name of a setting of the judge
 LEAST = 720  # pixels of width below which names of settings lie over each other
+AXIS = LEAST - 90  # pixels that the axis of calls then has
+AWAY, LETTER = 7, 5.6  # pixels from a point to its name, and of a letter of a name
 NEAR = (0.026, 0.06)  # settings that share a name: this share of the axes of calls and of accuracy apart at most
 
 
@@ -182,25 +185,29 @@ def _names(drawn: go.Figure, rows: Sequence[Mapping[str, Any]]) -> None:
     called = [row for row in rows if row["group"] in LOOKS]
     most = max((float(row["tokens_per_call"]) for row in called), default=0.0)
     ends = [row["accuracy"][end] for row in rows for end in ("low", "high")]  # what the axis of accuracy holds
+    right = [1.14 * most]  # names are right of the last point
     near = (NEAR[0] * most, NEAR[1] * (max(ends, default=0.0) - min(ends, default=0.0)))
     for colour, chosen in (
         ("judge", [row for row in called if row["group"] in ("own", "safer") and RECALL.search(row["name"])]),
         ("ink-2", [row for row in called if row["group"] == "math"]),
     ):
         for heap in _heaps(chosen, near):
+            last, name = max(float(row["tokens_per_call"]) for row in heap), _named(heap)
+            letters = max(len(unescape(line)) for line in name.split("<br>"))
+            right.append(last / (1 - min(0.5, (AWAY + LETTER * letters) / AXIS)))
             drawn.add_annotation(
-                x=max(row["tokens_per_call"] for row in heap),
+                x=last,
                 y=max(row["accuracy"]["mean"] for row in heap),
-                text=_named(heap),
+                text=name,
                 showarrow=False,
                 xanchor="left",
                 yanchor="bottom",
-                xshift=7,
+                xshift=AWAY,
                 align="left",
                 font={"size": 11, "color": COLOURS[colour]},
             )
     if drawn.layout.annotations and most:
-        drawn.update_xaxes(range=[0, 1.14 * most])  # names right of the last point
+        drawn.update_xaxes(range=[0, max(right)])
         no_narrower(drawn, LEAST)
 
 

@@ -57,6 +57,17 @@ def test_names_are_shared_where_the_axis_leaves_no_line_between_them() -> None:
     assert "math &amp; top-4<br>math &amp; top-16" in {note.text for note in drawn.layout.annotations}
 
 
+def test_a_long_name_at_the_last_point_has_room() -> None:
+    """Its letters are some 5.5 pixels wide, and the axis is 630 long where the figure is narrowest."""
+    rows = [row("sd", "exact", 6, 0.99)]
+    rows += [row(f"autojudge ({recall}% recall)", "own", 14.57, 0.99) for recall in (90, 95, 98, 99)]
+    drawn = accuracy({"rows": rows}, "functions")
+    (name,) = drawn.layout.annotations
+    assert name.text == "90, 95, 98, 99 % recall"
+    left = 630 * name.x / drawn.layout.xaxis.range[1] + name.xshift
+    assert left + 5.5 * len(name.text) <= 630 + 10
+
+
 def test_axes_of_shares_reach_their_last_tick_on_both_sides() -> None:
     scores, labels = [0.1, 0.4, 0.6, 0.9], [False, False, True, True]
     for drawn in (roc(scores, labels, 0.5), reliability(scores, labels)):
