@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from app.figures.theme import COLOURS, captioned, figure, no_narrower, paired, plain, vertical, whiskers
-from engine.analysis.words import percent
+from engine.analysis.words import count, percent
 
 QUARTER = 0.25
 FEW = 3  # rounds below which a bar is pale
@@ -62,16 +62,20 @@ def of_methods(section: Numbers) -> list[dict[str, Any]]:
     for title, (name, one) in SPREADS.items():
         if any(row[name] for row in section["methods"]):
             note = "; dashed: the plain target" if one else ""
-            caption = f"Mean and 95 % over {section['prompts']} prompts{note}."
+            over = "One prompt, which has no interval" if section["prompts"] == 1 else _over(section)
+            caption = f"{over}{note}."
             drawn.append((spread(section["methods"], title, name, one), caption))
     for title, (name, unit) in QUALITY.items():
         rows = [{**row, name: row.get("quality", {}).get(name)} for row in section["methods"]]
         if any(row[name] for row in rows):
             shown = spread(rows, f"{title}, {unit}", name, shape=".1%" if unit == SHARE else ".1f")
             limits = {"tickformat": ".0%", "range": [0, 1.02]} if unit == SHARE else {}
-            caption = f"Mean and 95 % over {section['prompts']} prompts."
-            drawn.append((shown.update_xaxes(**limits), caption))
+            drawn.append((shown.update_xaxes(**limits), f"{_over(section)}."))
     return captioned(drawn)
+
+
+def _over(section: Numbers) -> str:
+    return f"Mean and 95 % over {count(section['prompts'], 'prompt')}"
 
 
 def within(shown: Numbers) -> float:
@@ -202,6 +206,13 @@ def entropy(shown: Numbers) -> go.Figure:
     )
 
 
+def _interval(value: Numbers, shape: str) -> str:
+    if value["low"] is None:
+        return f"n = {value['n']}"
+    low, high = (format(value[end], shape).replace("%", "\u00a0%") for end in ("low", "high"))  # as the page writes it
+    return f"95 % {low} to {high}, n = {value['n']}"
+
+
 def spread(methods: Sequence[Numbers], title: str, name: str, one: bool = False, shape: str = ".2f") -> go.Figure:
     """A number of each method with its interval, one row a method; `one` marks where the plain target stands.
     `shape` is the form of the number."""
@@ -215,11 +226,8 @@ def spread(methods: Sequence[Numbers], title: str, name: str, one: bool = False,
         error_x=whiskers(
             ((value["mean"], value["low"], value["high"]) for _, value in rows), color=COLOURS["ink"], thickness=1.2
         ),
-        customdata=[[value["low"], value["high"], value["n"]] for _, value in rows],
-        hovertemplate=(
-            f"%{{y}}: %{{x:{shape}}} (95 % %{{customdata[0]:{shape}}} to %{{customdata[1]:{shape}}}, "
-            "n = %{customdata[2]})<extra></extra>"
-        ),
+        customdata=[_interval(value, shape) for _, value in rows],
+        hovertemplate=f"%{{y}}: %{{x:{shape}}} (%{{customdata}})<extra></extra>",
     )
     if one:
         vertical(drawn, 1.0)

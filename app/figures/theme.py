@@ -140,9 +140,11 @@ def vertical(drawn: go.Figure, x: float, text: str = "", name: str = "", colour:
 
 
 def whiskers(told: Iterable[tuple[float, float | None, float | None]], **style: Any) -> dict[str, Any]:
-    """Error bars of means with the ends of their intervals, low and high; none where an end is missing."""
+    """Error bars of means with the ends of their intervals, low and high; of no length where an end is missing, and
+    none at all where all are."""
     rows = list(told)
     return {
+        "visible": any(end is not None for _, *ends in rows for end in ends),
         "type": "data",
         "symmetric": False,
         "array": [0.0 if high is None else high - mean for mean, _, high in rows],

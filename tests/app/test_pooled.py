@@ -187,6 +187,27 @@ def test_every_measure_of_a_text_that_has_references_is_drawn():
     assert list(drawn[-1]["figure"]["data"][0]["x"]) == [50.0]
 
 
+def test_one_prompt_has_no_interval_and_so_no_whiskers():
+    """Whiskers of no length would say that the number is certain."""
+    tau = {"mean": 4.6, "low": None, "high": None, "n": 1}
+    row = {"label": "SD", "guarantee": "lossless", "tau": tau, "tokens_each": None, "speedup": None}
+    (alone,) = pooled_figures.of_methods({"prompts": 1, "methods": [row]})
+    assert alone["caption"] == "One prompt, which has no interval."
+    (bars,) = alone["figure"]["data"]
+    assert bars["error_x"]["visible"] is False
+    assert bars["customdata"] == ["n = 1"] and "%{customdata}" in bars["hovertemplate"]
+    many = {**row, "tau": {"mean": 4.6, "low": 4.0, "high": 5.0, "n": 9}}
+    (drawn,) = pooled_figures.of_methods({"prompts": 9, "methods": [many]})
+    assert drawn["caption"] == "Mean and 95 % over 9 prompts."
+    (bars,) = drawn["figure"]["data"]
+    assert bars["error_x"]["visible"] is True and bars["customdata"] == ["95 % 4.00 to 5.00, n = 9"]
+    right = {"mean": 0.5, "low": 0.25, "high": 0.75, "n": 9}
+    (*_, shares) = pooled_figures.of_methods({"prompts": 9, "methods": [{**many, "quality": {"accuracy": right}}]})
+    assert shares["figure"]["data"][0]["customdata"] == ["95 % 25.0\u00a0% to 75.0\u00a0%, n = 9"], (
+        "as the page writes them"
+    )
+
+
 def test_what_the_title_says_is_not_said_again_below():
     row = {"label": "A", "guarantee": "lossless", "tokens_each": {"mean": 3.0, "low": 2.0, "high": 4.0, "n": 2}}
     drawn = pooled_figures.spread([row], "Tokens checked a prompt", "tokens_each").to_plotly_json()["layout"]
