@@ -90,7 +90,7 @@ def figure(title: str, x: str, y: str, height: int = 320) -> go.Figure:
         },
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
-        "xaxis": {**axis, "title": {"text": x}},
+        "xaxis": {**axis, "title": {"text": x, "standoff": 6}},  # clear of a legend below
         "yaxis": {**axis, "title": {"text": y}},
         "legend": {"orientation": "h", "y": -0.28, "yanchor": "top"},
         "margin": {"l": 56, "r": 16, "t": 40, "b": 48},

@@ -228,6 +228,14 @@ def test_rooms_fit_a_narrow_screen(visit, name):
     assert faults(page) == []
 
 
+def test_the_name_of_an_axis_stands_above_the_legend_on_a_phone(visit):
+    page = visit("?room=trajectories", viewport={"width": 390, "height": 844})
+    figure = page.locator(".growth .plot")
+    expect(figure.locator(".legendtext")).to_have_count(5)
+    name, legend = (figure.locator(part).first.bounding_box() for part in (".xtitle", ".legendtext"))
+    assert name["y"] + name["height"] <= legend["y"]
+
+
 def opened(visit, *files):
     page = visit()
     page.locator("input[type=file][accept='.jsonl,.gz,.json']").set_input_files(
