@@ -228,6 +228,17 @@ def test_rooms_fit_a_narrow_screen(visit, name):
     assert faults(page) == []
 
 
+def test_a_problem_ends_with_a_whole_line_on_a_phone(visit):
+    """A line that is cut in half looks broken, even where it can be scrolled to."""
+    page = visit("?room=trajectories", viewport={"width": 390, "height": 844})
+    problem = page.locator(".trajectories .problem")
+    problem.wait_for()
+    lines = problem.evaluate(
+        "(e) => (e.clientHeight - 2 * parseFloat(getComputedStyle(e).paddingTop)) / parseFloat(getComputedStyle(e).lineHeight)"
+    )
+    assert abs(lines - round(lines)) < 0.1
+
+
 def test_the_name_of_an_axis_stands_above_the_legend_on_a_phone(visit):
     page = visit("?room=trajectories", viewport={"width": 390, "height": 844})
     figure = page.locator(".growth .plot")
