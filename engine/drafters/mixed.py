@@ -8,7 +8,7 @@ from torch import Tensor
 
 from engine.config import Knob
 from engine.draft import Draft, chain
-from engine.lookup.history import SCOPE, entries_knob
+from engine.lookup.history import NEWER_HALF, SCOPE, entries_knob
 from engine.lookup.memory import DynamicMemory
 from engine.model import BridgedSession
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome, write_chain
@@ -28,7 +28,7 @@ class Mixed:
         Knob("copy_most", 24, "most tokens copied", 1, 512, 1, "tokens"),
         Knob("alpha", 2.0, "copied tokens for each token that matched", 0.0, 64.0, 0.5),
         SCOPE,
-        entries_knob(100_000, "states of the automaton"),
+        entries_knob(100_000, "states of the automaton", NEWER_HALF),
     )
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ("draft",)

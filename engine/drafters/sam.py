@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from engine.config import Knob
 from engine.draft import Draft, chain
-from engine.lookup.history import SCOPE, entries_knob
+from engine.lookup.history import NEWER_HALF, SCOPE, entries_knob
 from engine.lookup.matches import LEN_BIAS, STATIC, Matches
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome
 from engine.trace.records import RoundExtras
@@ -34,7 +34,7 @@ class Sam:
             advanced=True,
         ),
         SCOPE,
-        entries_knob(100_000, "states of the dynamic automaton"),
+        entries_knob(100_000, "states of the dynamic automaton", NEWER_HALF),
     )
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ()

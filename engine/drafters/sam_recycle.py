@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from engine.config import Knob
 from engine.draft import Draft, chain
 from engine.lookup.adjacency import Adjacency, fill, places_of, sources_of
-from engine.lookup.history import SCOPE, entries_knob
+from engine.lookup.history import NEWER_HALF, SCOPE, entries_knob
 from engine.lookup.matches import LEN_BIAS, STATIC, Matches
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.trace.records import RoundExtras
@@ -42,7 +42,11 @@ class SamRecycle:
         Knob("recycle", True, "fill a tree where no match is long enough; off drafts nothing there", advanced=True),
         Knob("width", 8, "candidates kept for each token", 1, 64, 1, "tokens", origin="paper", advanced=True),
         SCOPE,
-        entries_knob(100_000, "states of the dynamic automaton, and rows,"),
+        entries_knob(
+            100_000,
+            "states of the dynamic automaton, and rows,",
+            f"{NEWER_HALF}, and the least recently used rows leave",
+        ),
     )
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ()

@@ -30,7 +30,11 @@ class Suffix:
             origin="code",
         ),
         SCOPE,
-        entries_knob(1_000_000, "runs of tokens"),
+        entries_knob(
+            1_000_000,
+            "runs of tokens",
+            "past it earlier answers are forgotten, then all but the newer half of this text",
+        ),
     )
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ()

@@ -20,12 +20,15 @@ SCOPE = Knob(
 )
 
 
-def entries_knob(default: int, what: str) -> Knob:
-    """The knob that bounds memory."""
+NEWER_HALF = "past it the automaton is built anew over the newer half of the text"
+
+
+def entries_knob(default: int, what: str, past: str = "the least recently used leave first") -> Knob:
+    """The knob that bounds memory; `past` says what happens there."""
     return Knob(
         "entries",
         default,
-        f"most {what} kept; the least recently used leave first",
+        f"most {what} kept; {past}",
         16,
         10_000_000,
         1,

@@ -11,6 +11,7 @@ import torch
 
 from engine.config import Sampling
 from engine.draft import Draft
+from engine.drafters import DRAFTERS
 from engine.drafters.stand import Stand
 from engine.lookup import read
 from engine.lookup.distributions import cut
@@ -580,3 +581,9 @@ def test_tree_draft_follows_the_template(zoo):
         widths = Counter(n.parent for n in round_.nodes)
         assert round_.drafted <= 80 and round_.levels <= tree.depth
         assert widths.get(-1, 0) <= len(tree.kids[0])
+
+
+@pytest.mark.parametrize("name", ["mixed", "sam", "sam_recycle", "suffix"])
+def test_a_text_that_outgrows_its_automaton_is_not_said_to_lose_what_was_used_least(name: str) -> None:
+    (told,) = [knob.help for knob in DRAFTERS[name].KNOBS if knob.name == "entries"]
+    assert "newer half" in told and ("least recently used" in told) == (name == "sam_recycle")
