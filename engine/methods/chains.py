@@ -48,7 +48,7 @@ BLOCK = make_card(
     contested="An engine's first version kept the single test and the plain residual, which is another distribution "
     "(O28); drafts that end early are not in the paper (O29).",
     formula="w_i = min(1, w_(i-1) p_i/q_i); s_i = sum (w_i p - q)_+; accept up to the last i with u_i < s_i/(s_i + "
-    "1 - w_i)",
+    "1 - w_i), all n if u_n < w_n",
 )
 EASD = make_card(
     name="easd",
@@ -111,8 +111,8 @@ TOPK = make_card(
     helps="Shows how far a rule without learning gets.",
     hurts="It cannot tell a synonym from a wrong digit.",
     contested="The published code compares draft token i with the target's choices for token i + 1, so its K = 1 is "
-    "not lossless; here each token meets the choices for its own position, and K = 1 is greedy decoding.",
-    formula="accept x if rank_p(x) <= K",
+    "not lossless; here each token meets the choices for its own position, and K = 1 is exact at temperature 0.",
+    formula="accept x if the exact rule does, or if rank_p(x) <= K",
 )
 
 UNIVERSAL = make_card(

@@ -138,7 +138,7 @@ SUFFIX = make_card(
     hurts="A first answer to a new question, and runs that were followed by something else each time.",
     contested="The paper grows a tree of the counts; its code and vLLM draft a path, as here. The code also counts the "
     "end of the text itself as a sighting, which halves the share of what was seen once.",
-    formula="D(x) = D(parent) count(x) / sum of its siblings' counts; the match that maximises sum D, at most "
+    formula="D(x) = D(parent) count(x) / sum of its and its siblings' counts; the match that maximises sum D, at most "
     "spec_factor x match tokens",
 )
 

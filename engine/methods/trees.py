@@ -138,8 +138,8 @@ HETEROSPEC = make_card(
     shape="entropy_binned",
     rule="exact",
     family="tree",
-    summary="EAGLE-3 that sums the draft's entropy along its surest path. In the lowest bins it drafts deeper and "
-    "verifies fewer nodes.",
+    summary="EAGLE-3 that sums the draft's entropy along its surest path. In the three lowest bins it drafts "
+    "deeper, in the lowest two it also verifies fewer nodes.",
     helps="Templated stretches: code, formulas, set phrases. Fewer target calls and far fewer tokens verified.",
     hurts="Text without easy stretches falls into the other bins, which are plain EAGLE-3.",
     contested="Which bins are low and what each gets (H1, H2); whether the root counts in N (H3); base depth (H4); "
