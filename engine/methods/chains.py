@@ -1,4 +1,4 @@
-"""Cards of the chain methods: AR, SD, EASD, SpecDec, CM-ASD, top-K."""
+"""Cards of the methods that draft chains with a model, and of plain decoding."""
 
 from engine.methods.compose import make_card
 
@@ -69,7 +69,8 @@ EASD = make_card(
 SPECDEC = make_card(
     name="specdec",
     title="SpecDec",
-    paper="Xia et al. 2023, 'Speculative Decoding: Exploiting Speculative Execution' (2203.16487)",
+    paper="Xia et al. 2023, 'Speculative Decoding: Exploiting Speculative Execution for Accelerating Seq2seq "
+    "Generation' (2203.16487)",
     drafter="model",
     shape="chain",
     rule="gap",

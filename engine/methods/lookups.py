@@ -1,4 +1,4 @@
-"""Cards of the model-free methods: PLD, ANPD, SAM, token recycling, SAM with recycling, STAND."""
+"""Cards of the methods that draft without a model or a head."""
 
 from engine.methods.compose import make_card
 from engine.trees.template import tree_names
@@ -29,7 +29,8 @@ PLD = make_card(
 ANPD = make_card(
     name="anpd",
     title="ANPD",
-    paper="Ou, Chen, Tian 2024, 'Lossless Acceleration of LLM via Adaptive N-gram Parallel Decoding' (2404.08698)",
+    paper="Ou, Chen, Tian 2024, 'Lossless Acceleration of Large Language Model via Adaptive N-gram Parallel "
+    "Decoding' (2404.08698)",
     drafter="anpd",
     shape="chain",
     rule="exact",
@@ -66,7 +67,8 @@ SAM = make_card(
 RECYCLE = make_card(
     name="recycle",
     title="Token recycling",
-    paper="Luo et al. 2024, 'Turning Trash into Treasure: Accelerating Inference with Token Recycling' (2408.08696)",
+    paper="Luo et al. 2024, 'Turning Trash into Treasure: Accelerating Inference of Large Language Models with "
+    "Token Recycling' (2408.08696)",
     drafter="recycle",
     shape="static_tree",
     rule="exact",

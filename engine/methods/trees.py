@@ -1,11 +1,11 @@
-"""Cards of the tree methods: EAGLE-2 and -3, Medusa, Hydra, blockwise, AdaEDL, HeteroSpec."""
+"""Cards of the methods that draft trees or use heads, and of AdaEDL."""
 
 from engine.methods.compose import make_card
 
 EAGLE2 = make_card(
     name="eagle2",
     title="EAGLE-2",
-    paper="Li et al. 2024, 'EAGLE-2: Faster Inference with Dynamic Draft Trees' (2406.16858)",
+    paper="Li et al. 2024, 'EAGLE-2: Faster Inference of Language Models with Dynamic Draft Trees' (2406.16858)",
     drafter="eagle2",
     shape="dynamic_tree",
     rule="exact",
@@ -20,7 +20,8 @@ EAGLE2 = make_card(
 EAGLE3 = make_card(
     name="eagle3",
     title="EAGLE-3",
-    paper="Li et al. 2025, 'EAGLE-3: Scaling up Inference Acceleration via Training-Time Test' (2503.01840)",
+    paper="Li et al. 2025, 'EAGLE-3: Scaling up Inference Acceleration of Large Language Models via Training-Time "
+    "Test' (2503.01840)",
     drafter="eagle3",
     shape="dynamic_tree",
     rule="exact",
@@ -35,7 +36,8 @@ EAGLE3 = make_card(
 MEDUSA = make_card(
     name="medusa",
     title="Medusa",
-    paper="Cai et al. 2024, 'Medusa: Simple LLM Inference Acceleration with Multiple Decoding Heads' (2401.10774)",
+    paper="Cai et al. 2024, 'Medusa: Simple LLM Inference Acceleration Framework with Multiple Decoding Heads' "
+    "(2401.10774)",
     drafter="medusa",
     shape="static_tree",
     rule="exact",
@@ -46,8 +48,8 @@ MEDUSA = make_card(
     "combined into a fixed tree that is checked in one call.",
     helps="Drafting is almost free: no head waits for another.",
     hurts="A head does not know what the head before it proposed, so deep combinations seldom fit together.",
-    contested="The published trees were searched for other models; this one is grown best first. With rule 'typical' "
-    "(compose) the output leaves the target's distribution.",
+    contested="The published trees were searched for other models; this one is grown best first. Medusa's own "
+    "rule is that of `medusa_typical`.",
     formula="draft token d + 1 = top tokens of W_d (h + SiLU(A_d h)); combine, verify",
 )
 MEDUSA_TYPICAL = make_card(
@@ -102,7 +104,8 @@ BLOCKWISE = make_card(
 ADAEDL = make_card(
     name="adaedl",
     title="AdaEDL",
-    paper="Agrawal et al. 2024, 'AdaEDL: Early Draft Stopping via an Entropy-based Lower Bound' (2410.18351)",
+    paper="Agrawal et al. 2024, 'AdaEDL: Early Draft Stopping for Speculative Decoding of Large Language Models via an "
+    "Entropy-based Lower Bound on Token Acceptance Probability' (2410.18351)",
     drafter="model",
     shape="entropy_stop",
     rule="exact",

@@ -1,5 +1,7 @@
 """Cards from parts: knobs of all three, defaults and origins of the card, needs of the parts."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,3 +107,12 @@ def test_a_part_without_a_title_is_called_by_its_own_name() -> None:
 
     assert (title_of(First), title_of(Second)) == ("the first", "second choice")
     assert not any("_" in title_of(part) for known in (DRAFTERS, SHAPES, RULES) for part in known.values())
+
+
+def test_a_card_names_its_papers_as_the_pages_of_methods_do() -> None:
+    """The whole title, or what stands before its colon."""
+    told = " ".join(page.read_text(encoding="utf-8") for page in Path("docs/methods").glob("*.md"))
+    told = re.sub(r"\s+", " ", told)
+    titles = {title for card in CARDS for title in re.findall(r"'([^']+)'", card.paper)}
+    assert len(titles) > 20
+    assert not [title for title in titles if not any(f'"{title}{end}' in told for end in '":')]
