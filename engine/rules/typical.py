@@ -47,7 +47,7 @@ class Typical:
         Knob(
             "epsilon",
             0.09,
-            "a draft token above this probability always stays",
+            "a draft token above this probability is acceptable whatever the entropy",
             0.0,
             1.0,
             0.01,

@@ -1,4 +1,5 @@
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -98,3 +99,11 @@ def check_deeper() -> None:
     tree = Draft((0, 1, 0), (-1, -1, 1))  # token 0 alone is likelier than 1 then 0
     distributions = torch.stack([DISTRIBUTIONS[0], DISTRIBUTIONS[1], DISTRIBUTIONS[2], DISTRIBUTIONS[3]])
     assert rule().decide(RoundView(tree, distributions.log(), Sampling(1.0), [0.5] * 3, 0.5)).path == [1, 2]
+
+
+def test_at_epsilon_zero_what_top_p_cuts_is_still_rejected() -> None:
+    """And the setting is not said to accept everything."""
+    cut = RoundView(TREE, DISTRIBUTIONS.log(), Sampling(1.0, top_p=0.5), [0.5] * len(TREE), 0.5)
+    verdict = rule(epsilon=0.0).decide(cut)
+    assert verdict.path == [0, 2] and verdict.checks[1].state == "rejected"
+    assert "accepts everything" not in Path("docs/methods/medusa_typical.md").read_text(encoding="utf-8")
