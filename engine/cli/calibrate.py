@@ -78,8 +78,9 @@ def handle(args: argparse.Namespace) -> int:
     given, lab = prompts(args, tuning=True), load_here(args)
     readable(lab, given, args.chat)
     found: list[float] = []
-    for prompt in track(given, "prompts", quiet=args.json):
-        found += entropies(lab, prompt.text, prompt.solution if args.teacher_forced else None, **decoding(args))
+    for number, prompt in enumerate(track(given, "prompts", quiet=args.json)):
+        own = decoding(args) | {"seed": args.seed + number}  # with one for all they would not be independent
+        found += entropies(lab, prompt.text, prompt.solution if args.teacher_forced else None, **own)
     result = {
         "tau_entropy": tau_entropy(found, args.share),
         "share": args.share,

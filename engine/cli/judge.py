@@ -148,7 +148,9 @@ def _eval_parser(parser: argparse.ArgumentParser) -> None:
         help="who drafts: the draft model, or EAGLE-2's head (default: autojudge)",
     )
     parser.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy (default: 0)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of all draws (default: 0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of draws; each further prompt has one of its own (default: 0)"
+    )
     parser.add_argument(
         "--times", action="store_true", help="share no passes between settings, and write tokens per second (slower)"
     )

@@ -127,7 +127,9 @@ def add_sampling(parser: argparse.ArgumentParser, *, method: bool = False) -> No
         "--top-p", type=float, default=1.0, metavar="P", help="nucleus mass, above 0 to 1 (default: 1, off)"
     )
     group.add_argument("--top-k", type=int, default=0, metavar="K", help="tokens kept, 0 is off (default: 0)")
-    group.add_argument("--seed", type=int, default=0, help="seed of all draws (default: 0)")
+    group.add_argument(
+        "--seed", type=int, default=0, help="seed of draws; each further prompt has one of its own (default: 0)"
+    )
     group.add_argument(
         "--stop",
         action="append",

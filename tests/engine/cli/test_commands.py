@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from engine.bench.bookkeeping import bookkeeping
-from engine.cli import bench, main, tree
+from engine.cli import bench, calibrate, main, tree
 from engine.cli.options import add_models
 from engine.cli.results import _commands as series_commands
 from engine.cli.results import acceptance_report
@@ -385,6 +385,25 @@ def test_calibrate_averages_the_largest_entropies(
     assert (
         found["tau_entropy"] > 0 and found["positions"] > (40 if forced else 10) and found["teacher_forced"] is forced
     )
+
+
+def test_calibrate_draws_each_prompt_with_a_seed_of_its_own(
+    pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the same uniforms entropies of two prompts would be high or low together; `--seed` says so."""
+    seeds = list[int]()
+
+    def noted(_lab: Lab, _prompt: str, _solution: str | None, *, seed: int, **_decoding: Any) -> list[float]:
+        seeds.append(seed)
+        return [1.0]
+
+    monkeypatch.setattr(calibrate, "entropies", noted)
+    (tmp_path / "prompts.jsonl").write_text('{"prompt": "one"}\n{"prompt": "two"}\n')
+    given = ["calibrate", "--prompts", str(tmp_path / "prompts.jsonl"), *pair, "--temperature", "1", "--seed", "7"]
+    assert main([*given, "--json"]) == 0 and seeds == [7, 8]
+    with pytest.raises(SystemExit):
+        main(["compare", "--help"])
+    assert "seed of all draws" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
