@@ -156,7 +156,8 @@ LOOKAHEAD = make_card(
     "(Jacobi iteration). The n-grams that come out are kept in a pool; those that begin with the last token are "
     "verified.",
     helps="A device with arithmetic to spare: fewer passes, without a draft model, a head or a text to copy from.",
-    hurts="Each pass reads a hundred tokens more, which costs time wherever a pass is not bound by reading weights.",
+    hurts="Each pass reads the window, some sixty tokens, and a longer draft, which costs time wherever a pass is not "
+    "bound by reading weights.",
     contested="The published code loses the last token of an n-gram that is accepted whole (O30) and learns wrong "
     "n-grams of its own answer (O31); its window moves by one place however many tokens were accepted (O32); tokens "
     "that end the text are treated in two ways (O33).",
