@@ -44,8 +44,8 @@ const WORDS = [
   ["τ", "Tokens a target call. Plain decoding has exactly 1."],
   [
     "Correction, bonus",
-    "Every round ends with a token of the target's own: a correction after a rejected draft token,",
-    "a bonus when all were accepted.",
+    "A round ends with a token of the target's own, unless the text ends first: a correction after a rejected draft",
+    "token, a bonus when all were accepted.",
   ],
   [
     "Guarantee",
