@@ -6,9 +6,11 @@ import re
 import pytest
 
 from engine.errors import ConfigError
+from engine.files.places import PRESETS
 from engine.learn.lessons import Lesson, Step, check, lessons, lessons_json, parse
 from engine.learn.recorded import case
 from engine.rules import THRESHOLDS
+from engine.trace.store import Trace
 from tests.typed import some
 
 LESSONS = lessons(THRESHOLDS)
@@ -200,3 +202,13 @@ def test_halves_are_rounded_as_the_page_rounds_them() -> None:
     body = "{{sd.tau | .2f}} {{sd.tau}} {{sd.tau / sd.rounds | .0%}} {{ar.tau | .0f}}"
     lesson = parse("mine", GOOD.replace("{}", "").replace("Text.", body), THRESHOLDS)
     assert lesson.steps[0].text == "4.63 4.63 29 % 1"
+
+
+def test_the_second_choice_behind_the_veto_that_hurts_is_what_the_lesson_says() -> None:
+    """A word, where the vetoed token is a digit: the number ends early."""
+    trace = Trace.load(PRESETS / "traces" / "easd_hurts-2-easd.jsonl.gz")
+    (at,) = [i for i, event in enumerate(trace.rounds) if any(node.state == "vetoed" for node in event.nodes)]
+    (vetoed,) = [node.token for node in trace.rounds[at].nodes if node.state == "vetoed"]
+    written = trace.rounds[at].tokens[-1]
+    assert trace.pieces[vetoed].isdigit() and written.origin == "correction" and not written.piece.strip().isdigit()
+    assert "another digit" not in (PRESETS / "lessons" / "entropy.md").read_text(encoding="utf-8")
