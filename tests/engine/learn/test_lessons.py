@@ -7,6 +7,7 @@ import pytest
 
 from engine.errors import ConfigError
 from engine.files.places import PRESETS
+from engine.lab import Lab
 from engine.learn.lessons import Lesson, Step, check, lessons, lessons_json, parse
 from engine.learn.recorded import case
 from engine.rules import THRESHOLDS
@@ -212,3 +213,17 @@ def test_the_second_choice_behind_the_veto_that_hurts_is_what_the_lesson_says() 
     written = trace.rounds[at].tokens[-1]
     assert trace.pieces[vetoed].isdigit() and written.origin == "correction" and not written.piece.strip().isdigit()
     assert "another digit" not in (PRESETS / "lessons" / "entropy.md").read_text(encoding="utf-8")
+
+
+def test_the_lesson_points_at_the_token_that_made_the_answer_wrong() -> None:
+    """With the target's own choice in its place the target ends right; after it, and everywhere behind, wrong."""
+    (lesson,) = [one for one in lessons(THRESHOLDS) if one.name == "judges"]
+    (step,) = [one for one in lesson.steps if one.title == "A mistake"]
+    (place,) = some(step.task).answer
+    trace, lab = Trace.load(PRESETS / "traces" / "judge_mistake-2-autojudge.jsonl.gz"), Lab.load("tiny")
+    node = trace.rounds[place.round].nodes[some(place.node)]
+    before = [*trace.head.prompt_ids, *trace.token_ids[: place.pos]]
+    ends = [
+        lab.run("ar", [*before, token], max_new_tokens=80).text for token in (some(node.reason)["choice"], node.token)
+    ]
+    assert ["is 74." in end for end in ends] == [True, False]
