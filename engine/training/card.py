@@ -109,9 +109,9 @@ def _about(role: str, config: dict[str, Any], parameters: int) -> list[str]:
             "",
             f"{SYSTEMS[config['kind']]}.",
             "",
-            f"A decoder of {parameters:,} parameters ({config['layers']} layers, width {config['width']}) over encoder "
-            "and embeddings of `source_target`, which stay as they are. It is trained on that model's own translations "
-            "of the training split (`nat-texts`), and knows nothing else.",
+            f"A decoder of {parameters:,} trained parameters ({config['layers']} layers, width {config['width']}) over "
+            "encoder and embeddings of `source_target`, which stay as they are. It is trained on that model's own "
+            "translations of the training split (`nat-texts`), and knows nothing else.",
         ]
     if config.get("is_encoder_decoder"):
         shape = f"{config['encoder_layers']} layers of encoder, {config['decoder_layers']} of decoder"
@@ -123,8 +123,8 @@ def _about(role: str, config: dict[str, Any], parameters: int) -> list[str]:
     return [
         f"# Draftscope {family}: {role}",
         "",
-        f"A {style}-style model of {parameters:,} parameters ({shape}, width {width}), trained from nothing by this "
-        f"repository on text that it generates itself: {texts}. It knows nothing else.",
+        f"A {style}-style model of {parameters:,} trained parameters ({shape}, width {width}), trained from nothing by "
+        f"this repository on text that it generates itself: {texts}. It knows nothing else.",
     ]
 
 

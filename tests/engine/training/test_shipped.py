@@ -15,6 +15,7 @@ from engine.model import load_model
 from engine.model.checkpoint import hash_of
 from engine.nat.files import load_nat
 from engine.tasks import SOURCED, get_task, load_problems
+from engine.training.card import _page
 from engine.training.data import Corpus, Mix
 from engine.training.evaluate import EVAL_SEED
 from engine.training.nateval import SETTINGS, named, texts_of
@@ -76,6 +77,16 @@ def test_cards_are_made_from_the_records(folder: Path) -> None:
     assert card["evaluation"]["items"] >= 300
     for check in card["evaluation"]["checks"]:
         assert f"{'met' if check['met'] else 'MISSED'}: {check['what']}: {check['value']:.3f}" in page
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_cards_count_trained_parameters_and_say_so(folder: Path) -> None:
+    """A trace counts fixed tables too: 4.60 M of the encoder-decoder target, of which 4.40 M are trained."""
+    training, card = (json.loads((folder / name).read_text()) for name in ("training.json", "card.json"))
+    page, told = (folder / "README.md").read_text(), f"{training['parameters']:,} trained parameters"
+    assert told in page
+    config = json.loads((folder / "config.json").read_text())
+    assert page == _page(card["role"], config, training, card["evaluation"])
 
 
 def test_the_heads_of_the_encoder_decoder_are_what_their_card_says() -> None:
