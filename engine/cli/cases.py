@@ -107,6 +107,8 @@ def filled(text: str, case: Preset) -> str:
 
 
 def _record(lab: Lab, case: Preset, keep: bool = False) -> int:
+    if not case.prompt:
+        raise ConfigError(f"{case.name} has no prompt yet: `python -m engine cases find {case.name}` looks for one.")
     traces = record(lab, case, warm=not keep)
     if keep:
         pairs = [(trace, PRESETS / path) for trace, path in zip(traces, _paths(case, traces), strict=True)]

@@ -1,6 +1,7 @@
 """A case of every method: its lanes are what the lab can run, and its files name them."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -8,6 +9,7 @@ import pytest
 
 from engine.cases.recording import lanes_of, record, with_times_of
 from engine.cli import cases
+from engine.errors import ConfigError
 from engine.files.places import PRESETS
 from engine.files.presets import get_preset, read_preset
 from engine.lab import Lab
@@ -47,6 +49,12 @@ def test_cases_of_one_pair_share_its_lab(monkeypatch: pytest.MonkeyPatch) -> Non
     assert loaded == ["tiny"] and len(on) == 2 and len(set(map(id, on))) == 1
 
 
+def test_a_case_without_a_prompt_is_told_how_to_find_one() -> None:
+    case = replace(get_preset("first_look"), prompt="")
+    with pytest.raises(ConfigError, match=r"first_look has no prompt yet: .*cases find first_look"):
+        cases._record(cast(Lab, Few("ar")), case)
+
+
 def test_every_lane_is_run_once_before_any_is_recorded() -> None:
     lab, case = Few("ar", "sd"), get_preset("first_look")
     methods, most = [lane.method for lane in case.lanes], case.max_new_tokens
@@ -62,7 +70,7 @@ def test_every_method_of_the_lab_is_recorded_and_what_no_longer_runs_goes(
 ) -> None:
     monkeypatch.setattr(cases, "PRESETS", tmp_path)
     path = tmp_path / "mine.toml"
-    path.write_text('every = true\n[[lanes]]\nmethod = "sd"\nknobs = { gamma = 3 }\n')
+    path.write_text('prompt = "German:"\nevery = true\n[[lanes]]\nmethod = "sd"\nknobs = { gamma = 3 }\n')
     for names in (("ar", "pld"), ("ar", "sd", "pld"), ("ar", "pld")):
         lab = Few(*names)
         assert cases._record(cast(Lab, lab), read_preset(path)) == 0
