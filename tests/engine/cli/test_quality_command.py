@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.analysis.intervals import as_json, mean_interval
+from engine.analysis.intervals import as_json, gap_interval, mean_interval
 from engine.cli import main
 from engine.cli.options import Prompt
 from engine.errors import ConfigError
@@ -98,7 +98,7 @@ def test_bench_tells_quality_of_the_answers_it_timed(
     assert set(found) == {"ar", "sd", "topk_lossy", "hf generate", "hf assisted 5", "hf prompt lookup"}
     for name in ("ar", "sd", "hf generate"):
         assert (found[name]["prompts"], found[name]["accuracy"]["mean"]) == (2, 0.5)
-        assert found[name]["accuracy_difference"] == {"mean": 0.0, "low": 0.0, "high": 0.0, "n": 2}
+        assert found[name]["accuracy_difference"] == as_json(gap_interval([0.0, 0.0]))
         assert found[name]["same_as_ar"]["mean"] == 1 and found[name]["same_as_ar"]["low"] > 0
         assert found[name]["response_tokens"]["mean"] == sum(len(t.token_ids) for t in written) / 2
     assert main([*given, "--quality", "--no-transformers"]) == 0
