@@ -16,6 +16,7 @@ from engine.trace.sums import Sums, speedups
 Plain = str | int | float | None
 NAMES = ("prompt", "conversation")  # of a response, which are tuples
 OLDER = {"conversation"}  # what rows of older sweeps lack
+AGAINST = ("_difference", "_relative")  # measures against plain decoding, which it has none of itself
 KINDS: dict[str, dict[str, Any]] = {  # of what a row holds
     "response": {item.name: item.type for item in fields(Response)}
     | dict.fromkeys(NAMES, tuple[Plain, ...])
@@ -112,7 +113,8 @@ def _line(own: Sequence[Row], baseline: Sequence[Row] | None, is_plain: bool) ->
         spread["speedup"] = speedup_interval([(a.tokens, a.ms, b.tokens, b.ms) for a, b in pairs])
     found["intervals"] = {name: as_json(value) for name, value in spread.items()}
     found["prompts"] = len({row.response.prompt for row in own})
-    found["quality"] = measures(_named(own), _named(baseline or ()), {row.task for row in own})
+    told = measures(_named(own), _named(baseline or ()), {row.task for row in own})
+    found["quality"] = {name: one for name, one in told.items() if not (is_plain and name.endswith(AGAINST))}
     if baseline:
         found["same_output_as_ar"] = sum(
             a.response.output == b.response.output for a, b in zip(own, baseline, strict=True)

@@ -118,3 +118,11 @@ def test_a_row_is_read_as_it_was_written() -> None:
     assert flaw(one.to_json()) == "" and Row.from_json(one.to_json()) == one
     fewer = GOOD | {"sums": {"tokens": 0}}
     assert flaw(fewer) == "" and Row.from_json(fewer).sums == Sums()
+
+
+def test_plain_decoding_has_no_difference_from_itself() -> None:
+    plain = [row("a", 6, 6, 3.0), row("b", 9, 9, 6.0)]
+    found = table({"ar": plain, "sd": [row("a", 8, 2, 1.0), row("b", 9, 3, 4.0)]})
+    assert "response_tokens_difference" in found["sd"]["quality"]
+    assert not [name for name in found["ar"]["quality"] if name.endswith(("_difference", "_relative"))]
+    assert found["ar"]["quality"]["same_as_ar"]["mean"] == 1
