@@ -20,7 +20,7 @@ from engine.papers.words import evidence, form
 RECORDED = [(p, i) for p, i in chosen("") if place(p, i).is_file()]
 
 
-LONG = ("cm_asd:T2", "cm_asd:T3", "cm_asd:T4", "cm_asd:T5")  # BLEU and ROUGE of 2,000 resamples, method by method
+LONG = ("cm_asd:T2", "cm_asd:T3", "cm_asd:T4", "cm_asd:T5")  # BLEU and ROUGE, method by method
 
 
 def marked(name: str) -> list[pytest.MarkDecorator]:
