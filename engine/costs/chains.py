@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from engine.costs.curve import Costs
-from engine.costs.pace import HELD, Pace, Share, Told, best_length
+from engine.costs.pace import HELD, Pace, Share, Told, best_chain, best_length
 from engine.forecast import EDGES, NEAR, TRUST, Forecast, bin_of
 
 MOST_CHAIN = 64  # draft tokens that a choice never exceeds
@@ -53,11 +53,16 @@ class ChainChoice:
 
     def begin(self) -> None:
         """A new text: nothing is known of the first. Of a later one it is what those before it taught, as little
-        evidence; but where they left off drafting it is tried anew."""
+        evidence; but where they left off drafting it is tried anew.
+
+        The pace is then no more than the share of tokens that hold, which little evidence makes smaller, can bring: one
+        that no draft can reach would end every draft where the curve is steep, however sure of it the drafter is.
+        """
         if self._pays:
-            self.pace.fade()
             for share in (self._any, self._each, *self._bins, *self._depths):
                 share.fade()
+            tokens, ms = best_chain(self._any.value(CHAIN_HELD), self.costs, MOST_CHAIN, self._each.value())
+            self.pace.fade(tokens / ms)
         else:
             self._fresh()
 

@@ -8,6 +8,7 @@ verified that maximise accepted tokens less rate times time.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from engine.costs.curve import Costs
 from engine.trace.records import RoundExtras
@@ -32,6 +33,14 @@ def best_length(accepted: Sequence[float], costs: Costs, each: float = 1.0) -> i
         if rate > best:
             best, length = rate, n
     return length
+
+
+def best_chain(held: float, costs: Costs, most: int, each: float = 1.0) -> tuple[float, float]:
+    """Expected tokens and milliseconds of the round whose chain is best where the share `held` of draft tokens hold, of
+    at most `most` steps, each of which becomes `each` tokens of the target's."""
+    length = best_length([held] * most, costs, each)
+    tokens = 1.0 + each * sum(held**place for place in range(1, length + 1))
+    return tokens, costs.round(length or None, each * length + 1)
 
 
 def best_size(chances: Sequence[float], rate: float, costs: Costs) -> int:
@@ -85,14 +94,15 @@ class Pace:
     _round_ms: float = field(init=False)  # of the round that it begins with
 
     def __post_init__(self) -> None:
-        length = best_length([self.held] * MOST_LEVELS, self.costs)
-        self.tokens = sum(self.held**place for place in range(length + 1))
-        self.ms = self._round_ms = self.costs.round(length or None, length + 1)
+        self.tokens, self.ms = best_chain(self.held, self.costs, MOST_LEVELS)
+        self._round_ms = self.ms
 
-    def fade(self) -> None:
-        """A new text: earlier ones count as `KEPT_ROUNDS` rounds like the first at most."""
+    def fade(self, most: float = inf) -> None:
+        """A new text: earlier ones count as `KEPT_ROUNDS` rounds like the first at most, at a pace of `most` at most."""
         kept = min(1.0, KEPT_ROUNDS * self._round_ms / self.ms)
         self.tokens, self.ms = kept * self.tokens, kept * self.ms
+        if self.rate > most:
+            self.tokens = most * self.ms
 
     def add(self, tokens: float, ms: float) -> None:
         """A round."""

@@ -295,6 +295,29 @@ def test_a_choice_that_lives_on_brings_what_earlier_texts_taught_as_little_evide
     assert rounds(turned, [True], 10) == rounds(ChainChoice(CURVE), [True], 10)
 
 
+def test_a_pace_that_no_draft_can_reach_ends_none_at_the_start_of_a_new_text() -> None:
+    """Texts of 54 tokens that all hold bring more a millisecond than a draft may hope for of which little is known; by
+    that pace the steep part of the curve, which the rest of the draft pays for, was never worth its time."""
+    passes = ((1, 1.6), (4, 2.2), (8, 2.8), (12, 4.0), (16, 4.9), (24, 5.5), (48, 8.6), (64, 10.4))
+    steep = Costs(passes=Curve(passes), start=0.6, step=0.19, other=0.14)
+    choice = ChainChoice(steep)
+    choice.limit(stepwise=True)
+    assert all(choice.more(at, 1.0) for at in range(54))
+    for _ in range(4):
+        choice.observe(54, 54)
+        choice.limit(stepwise=True)
+        assert next(n for n in range(54) if not choice.more(n, 1.0) or n == 53) == 53
+    pace = choice.pace.rate
+    choice.begin()
+    assert choice.pace.rate < 0.8 * pace
+    choice.limit(stepwise=True)
+    assert not any(choice.ends(n + 1) for n in range(54) if choice.more(n, 1.0)) and choice.told(54).following is None
+    ended = replace(choice.costs, step=2.0)  # where steps are dear an end comes all the same
+    choice.given(ended, None)
+    choice.limit(stepwise=True)
+    assert any(choice.ends(n + 1) for n in range(54) if choice.more(n, 1.0))
+
+
 def test_a_draft_whose_length_was_not_chosen_teaches_nothing() -> None:
     choice, alone = ChainChoice(CURVE), ChainChoice(CURVE)
     for one in (choice, alone):
