@@ -81,7 +81,8 @@ class Handlers:
         stop: list[str] | None = None,
         request: gr.Request | None = None,
     ) -> Iterator[str]:
-        """Stream JSON texts {id, seq, lanes | ev | done}. `knobs` is {method: {knob: value}}; `stop` ends runs."""
+        """Stream JSON texts {id, seq, lanes | ev | done}. `knobs` is {method: {knob: value}}, or by lane where a method
+        comes twice ("sd.2" is its second); `stop` ends runs."""
         with curable("a run of the API"):
             for message in self.service.run(self._request(locals()), keeps=False):
                 yield written(message)
@@ -109,10 +110,14 @@ class Handlers:
         methods, knobs = values["methods"], {} if values["knobs"] is None else values["knobs"]
         if not isinstance(methods, list) or not isinstance(knobs, dict):
             raise ConfigError("methods must be a list of names, and knobs an object {method: {knob: value}}.")
+        keys = requests.keys(map(str, methods))
         for name in knobs:
-            if name not in methods:
-                raise ConfigError(unknown("lane with knobs", name, map(str, methods)))
-        lanes = [{"method": name, "knobs": knobs.get(name, {}) if isinstance(name, str) else {}} for name in methods]
+            if name not in keys:
+                raise ConfigError(unknown("lane with knobs", name, keys))
+        lanes = [
+            {"method": name, "knobs": knobs.get(key, knobs.get(str(name), {}))}
+            for name, key in zip(methods, keys, strict=True)
+        ]
         own = {name: value for name, value in values.items() if name not in ("self", "methods", "knobs", "request")}
         given = {**own, "stop": own["stop"] or [], "lanes": lanes, "id": requests.fresh_id()}
         address = by_address(values["request"] and values["request"].client)

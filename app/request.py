@@ -1,7 +1,8 @@
 """What a page asks the engine to run, checked before anything expensive happens. No gradio, no torch."""
 
 import secrets
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -170,13 +171,21 @@ def lanes(given: Sequence[object], cards: Sequence[Card], limits: Limits, models
         raise ConfigError("No method is chosen: take at least one, better two to compare.")
     if len(given) > limits.max_lanes:
         raise ConfigError(f"{len(given)} methods are chosen; at most {limits.max_lanes} fit side by side.")
-    out: list[Lane] = []
+    chosen: list[tuple[Card, dict[str, KnobValue]]] = []
     for item in given:
         asked = checked(AskedLane, {"method": item} if isinstance(item, str) else item, "A method")
         card = find(cards, asked.method, models)
-        same = sum(lane.card.name == card.name for lane in out)
-        key = card.name if not same else f"{card.name}.{same + 1}"
-        out.append(Lane(key, card, card.resolve(asked.knobs)))
+        chosen.append((card, card.resolve(asked.knobs)))
+    return tuple(Lane(key, *one) for key, one in zip(keys(card.name for card, _ in chosen), chosen, strict=True))
+
+
+def keys(methods: Iterable[str]) -> tuple[str, ...]:
+    """The key of each lane: its method, with a number where that comes a second time ("sd", "ar", "sd.2")."""
+    times = Counter[str]()
+    out = []
+    for name in methods:
+        times[name] += 1
+        out.append(name if times[name] == 1 else f"{name}.{times[name]}")
     return tuple(out)
 
 

@@ -309,6 +309,28 @@ def test_runs_of_the_api_keep_nothing_and_can_be_stopped(service, preset_catalog
     assert service.runs.get(message["id"]) is None
 
 
+@pytest.mark.parametrize(
+    ("knobs", "gammas"),
+    [
+        ({}, [4, 4]),
+        ({"chain": {"gamma": 2}}, [2, 2]),
+        ({"chain.2": {"gamma": 2}}, [4, 2]),
+        ({"chain": {"gamma": 2}, "chain.2": {"gamma": 6}}, [2, 6]),
+        ({"chain": {"gamma": 2}, "chain.2": {}}, [2, 4]),
+    ],
+)
+def test_a_method_that_comes_twice_has_its_knobs_by_lane_in_the_api(service, preset_catalogue, knobs, gammas):
+    do = Handlers(service, preset_catalogue, sentence)
+    *_, last = do.decode(["chain", "plain", "chain"], "Once", max_new_tokens=8, knobs=knobs)
+    assert [last[key][0]["knobs"]["gamma"] for key in ("chain", "chain.2")] == gammas
+
+
+def test_knobs_of_a_lane_that_is_not_there_are_refused(service, preset_catalogue):
+    do = Handlers(service, preset_catalogue, sentence)
+    with pytest.raises(gr.Error, match=r"Unknown lane with knobs 'chain.3'. Did you mean 'chain(.2)?'"):
+        list(do.decode(["chain", "chain"], "Once", knobs={"chain.3": {"gamma": 2}}))
+
+
 def test_what_was_missed_is_what_was_sent(service, preset_catalogue):
     service._clock = iter(range(10_000)).__next__  # a message an event
     asked = {"prompt": "Ünïcode 🔭\u2028", "lanes": ["plain", "chain"], "max_new_tokens": 9, "id": requests.fresh_id()}
