@@ -98,7 +98,7 @@ class Pace:
         self._round_ms = self.ms
 
     def fade(self, most: float = inf) -> None:
-        """A new text: earlier ones count as `KEPT_ROUNDS` rounds like the first at most, at a pace of `most` at most."""
+        """A new text: earlier ones count as `KEPT_ROUNDS` rounds like the first at most, with at most that pace."""
         kept = min(1.0, KEPT_ROUNDS * self._round_ms / self.ms)
         self.tokens, self.ms = kept * self.tokens, kept * self.ms
         if self.rate > most:

@@ -1,13 +1,15 @@
-"""Take the README's pictures, the first page and all methods: python -m tests.browser.screenshots [height]"""
+"""Take the README's pictures, the first page and all methods, and its film: python -m tests.browser.screenshots [height]"""
 
 import os
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
+import io
 import sys
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
 
 from app.flags import parser
 from app.serve import launch
@@ -20,6 +22,22 @@ FOLDER = Path("docs/screenshots")
 DRAWN = "new Promise((done) => { let left = 3; const next = () => (left-- ? requestAnimationFrame(next) : done()); next(); })"
 AT = (3, 52)  # lane and position that the cursor stands on: a draft token that the relaxed rule accepted
 ALL = "trace=all_methods&at=eagle3~6~~&dock=hidden"
+FILM = "trace=first_look&dock=hidden"
+FRAMES, A_SECOND, REST = 72, 12, 3.0  # of the film, whose last frame stands for `REST` seconds
+
+
+def film(page: Page, path: Path) -> None:
+    """A recorded case as its clock ran, slower: every lane at the same moment in every frame, the time below them."""
+    images = []
+    for i in range(FRAMES + 1):
+        page.evaluate(
+            "(share) => draftscope.store.setTime({ mode: 'clock', at: share * draftscope.store.span('clock') })",
+            i / FRAMES,
+        )
+        page.evaluate(DRAWN)
+        images.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
+    times = [1000 // A_SECOND] * FRAMES + [int(REST * 1000)]
+    images[0].save(path, save_all=True, append_images=images[1:], duration=times, loop=0, quality=70, method=6)
 
 
 def main() -> None:
@@ -44,6 +62,11 @@ def main() -> None:
         page.wait_for_function("document.querySelectorAll('.score .head').length === draftscope.store.lanes.length")
         page.evaluate(DRAWN)
         page.screenshot(path=FOLDER / "score.png")
+        page = browser.new_context(viewport={"width": 1200, "height": 720}).new_page()
+        page.goto(f"http://127.0.0.1:{port}/?__theme=light&{FILM}")
+        page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+        page.wait_for_function("draftscope.store.span('clock') > 0")
+        film(page, FOLDER / "film.webp")
         browser.close()
     demo.close()
 
