@@ -14,7 +14,8 @@ EAGLE2 = make_card(
     "its likeliest candidates is grown level by level, and the best nodes are checked in one call.",
     helps="One target call checks many ways to go on, so an early second-best candidate costs nothing.",
     hurts="Every round verifies total_token tokens, however sure the head is.",
-    contested="The paper's depth of 7 grows eight levels (H4).",
+    contested="The paper has six levels, which is depth 5; depth 7, the code's default, grows the eight of EAGLE-3's "
+    "paper (H4).",
     formula="value of a node = product of the head's probabilities on its path; verify the total_token - 1 best",
 )
 EAGLE3 = make_card(
