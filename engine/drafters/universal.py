@@ -1,8 +1,8 @@
 """Universal assistance: a draft model with any tokenizer writes text; the target's tokenizer cuts it into draft tokens.
 
-String-level alignment (Timor et al. 2025, "Lossless Speculative Decoding Algorithms for Heterogeneous Vocabularies",
-2502.05202, algorithm "string-level exact match"; "universal assisted generation" of transformers; docs/methods/
-universal.md).
+String-level alignment (Timor et al. 2025, "Accelerating LLM Inference with Lossless Speculative Decoding Algorithms for
+Heterogeneous Vocabularies", 2502.05202, algorithm "string-level exact match"; "universal assisted generation" of
+transformers; docs/methods/universal.md).
 """
 
 from collections.abc import Sequence

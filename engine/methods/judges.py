@@ -2,7 +2,7 @@
 
 from engine.methods.compose import make_card
 
-PAPER = "Garipov et al., 'AutoJudge: Judge Decoding Without Manual Annotation'"
+PAPER = "Garipov et al. 2025, 'AutoJudge: Judge Decoding Without Manual Annotation' (2504.20039)"
 
 AUTOJUDGE = make_card(
     name="autojudge",

@@ -5,7 +5,7 @@ from engine.methods.compose import make_card
 RSD = make_card(
     name="rsd",
     title="RSD",
-    paper="Liao et al., 'Reward-Guided Speculative Decoding for Efficient LLM Reasoning' (arXiv 2501.19324), the "
+    paper="Liao et al. 2025, 'Reward-Guided Speculative Decoding for Efficient LLM Reasoning' (arXiv 2501.19324), the "
     "baseline of 'Entropy-Aware Speculative Decoding Toward Improved LLM Reasoning'",
     drafter="model",
     shape="steps",

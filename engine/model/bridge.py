@@ -4,8 +4,8 @@ the draft model has no rows for, or those of another tokenizer, with which the t
 A draft model that answers in the target's ids puts all its mass on the ids that both know: its logits elsewhere are
 minus infinity, so that temperature, top-k and top-p see the distribution that a token is drawn from, and the exact rule
 stays lossless whatever is left out. For different tokenizers this is token-level intersection (TLI: Timor et al. 2025,
-"Lossless Speculative Decoding Algorithms for Heterogeneous Vocabularies", 2502.05202). Pieces are compared by the bytes
-they write. Dimension key: C common ids, V ids of the target.
+"Accelerating LLM Inference with Lossless Speculative Decoding Algorithms for Heterogeneous Vocabularies", 2502.05202).
+Pieces are compared by the bytes they write. Dimension key: C common ids, V ids of the target.
 """
 
 import re
