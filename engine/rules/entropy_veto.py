@@ -1,6 +1,6 @@
 """EASD: veto a draft token where both models are unsure and yet agree, so that the target must think again.
 
-Entropy-aware speculative decoding, sections 3.3 to 3.5, eq. 3 to 7, algorithm 1. Register: E1 to E8, E14.
+Entropy-aware speculative decoding, sections 3.3 to 3.5, eq. 2 to 7, algorithm 1. Register: E1 to E8, E14.
 """
 
 from typing import ClassVar, cast

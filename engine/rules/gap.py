@@ -1,6 +1,7 @@
 """Top-beta and gap (K8): accept a token among the target's first beta whose log-probability is within tau of the first.
 
-SpecDec (Xia et al. 2023, 2203.16487), and CM-ASD section III.C with a threshold per token. Register: C1, C2, C5, C11.
+SpecDec (Xia et al. 2023, 2203.16487), and CM-ASD section III.B (c) with a threshold per token. Register: C1, C2, C5,
+C11.
 """
 
 from typing import ClassVar
