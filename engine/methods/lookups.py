@@ -74,7 +74,7 @@ RECYCLE = make_card(
     rule="exact",
     family="lookup",
     defaults={"tree": "heuristic"},
-    origins={"tree": "ours"},
+    origins={"tree": "ours", "tree_depth": "ours"},
     summary="Each target call leaves its eight first choices after every token it read, rejected ones included. A "
     "fixed tree is filled with them, token by token.",
     helps="Everything a little: after a few rounds most tokens have a row.",
@@ -92,7 +92,7 @@ SAM_RECYCLE = make_card(
     rule="exact",
     family="lookup",
     defaults={"tree": "heuristic"},
-    origins={"tree": "ours"},
+    origins={"tree": "ours", "tree_nodes": "ours", "tree_depth": "ours"},
     summary="Copies where the text matches five tokens or more of something seen, and fills a tree with recycled "
     "candidates elsewhere.",
     helps="Text that alternates between repetition and news.",
