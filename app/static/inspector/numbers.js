@@ -35,7 +35,7 @@ export function numbers({ run, round, index, node, token }, n, residual) {
     [
       "weight",
       told(node?.reason?.weight, prob),
-      "of the block up to this draft token: the share of the target's mass that it still carries",
+      "probability that the draft stays up to this token, by its own test or by one behind it",
       null,
     ],
     ["u", samples(run) ? told(node?.u, prob) : null, "the uniform number compared with P(accept)", "draw"],

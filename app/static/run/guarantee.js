@@ -69,8 +69,8 @@ const untold = (head) =>
 const EXACT =
   "At temperature 0 a draft token stays only where it is the target's own first choice. When sampling it stays with " +
   "probability min(1, p/q), and a rejected one is replaced by a draw from what the target has beyond the draft: " +
-  "accepted and replaced together follow the target's distribution. Siblings in a tree, and drafts without a " +
-  "distribution, have variants of this rule that do the same.";
+  "accepted and replaced together follow the target's distribution. Siblings in a tree, drafts without a " +
+  "distribution, and drafts that are tested as a whole have variants of this rule that do the same.";
 
 /** Why, from what the card declares.
  * @param {Card} card @param {Class} id @param {Readonly<Record<string, unknown>>} set */
