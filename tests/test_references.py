@@ -164,7 +164,7 @@ def test_classes_that_the_design_names_are_there() -> None:
 
 
 SECTIONS = ("What it computes", "Source", "Contested", "Our choices", "Pitfalls")  # of a method's page, in this order
-SHARED = {"README", "register", "kernels", "checks", "nat"}  # pages that belong to no single method
+SHARED = {"README", "register", "kernels", "checks", "symbols", "nat"}  # pages that belong to no single method
 
 
 def section_of(found: Page, title: str) -> Section:

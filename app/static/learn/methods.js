@@ -16,6 +16,8 @@ import { prose } from "./prose.js";
  * @typedef {import("../types/lab.js").Lab} Lab
  */
 
+const SYMBOLS = "symbols"; // the page that says what the letters of all others mean
+
 /** @param {HTMLElement} element @param {Store} store @param {Lab} lab */
 export async function drawMethods(element, store, lab) {
   const { name } = store.options;
@@ -82,7 +84,12 @@ async function drawPage(element, name, store, lab) {
     frame.append(table);
   }
   element.append(
-    h("p.learn-back", {}, h("a", { href: addressOf("methods") }, "All methods")),
+    h(
+      "p.learn-back",
+      {},
+      h("a", { href: addressOf("methods") }, "All methods"),
+      ...(name === SYMBOLS ? [] : [" · ", h("a", { href: addressOf("methods", SYMBOLS) }, "Symbols")]),
+    ),
     h(
       "div.learn-page",
       {},
