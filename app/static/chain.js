@@ -92,11 +92,7 @@ export function chainFigure({ run, round, width, groups }) {
       label(
         x + 1,
         y + 20,
-        node.state === "discarded"
-          ? "never tested"
-          : node.accept_prob == null
-            ? ""
-            : `accept ${prob(node.accept_prob)}`,
+        node.accept_prob != null ? `accept ${prob(node.accept_prob)}` : node.state === "discarded" ? "never tested" : "",
         { "font-size": 11 },
       ),
     );

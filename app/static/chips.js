@@ -23,7 +23,7 @@ const WORDS = {
   alone: "written by the draft model alone",
   placed: "written in place",
   rejected: "rejected draft token",
-  discarded: "draft token never tested",
+  discarded: "discarded draft token",
   drafted: "drafted, not yet verified",
   verified: "verified, not yet decided",
   vetoed: "vetoed draft token",
@@ -39,7 +39,7 @@ const NAMES = {
   relaxed: "relaxed",
   rejected: "rejected",
   vetoed: "vetoed",
-  discarded: "never tested",
+  discarded: "discarded",
   target: "target alone",
   alone: "draft alone",
 };

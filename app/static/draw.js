@@ -130,7 +130,7 @@ export const SIGNS = {
     wide: true,
   },
   discarded: {
-    label: "never tested",
+    label: "discarded",
     colour: "--neutral",
     d: "M-.7 0a.7.7 0 1 0 1.4 0a.7.7 0 1 0-1.4 0z",
     fill: false,

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { signName, signText } from "../../app/static/chips.js";
+import { SIGNS } from "../../app/static/draw.js";
 import { ANCHORS, STATES } from "../../app/static/words.js";
 
 const root = new URL("../../", import.meta.url);
@@ -30,4 +32,9 @@ test("every linked word has an entry, and every entry on the list is linked from
 test("every state of a draft token and origin of a token has a word", () => {
   for (const state of ["accepted", "relaxed", "rejected", "vetoed", "discarded", "correction", "bonus", "target"])
     assert.ok(ANCHORS.includes(STATES[state]), state);
+});
+
+test("a discarded token is called so, and not untested: those of a block were tested", () => {
+  assert.equal(SIGNS.discarded.label, STATES.discarded);
+  for (const said of [signName("discarded"), signText("discarded")]) assert.match(said, /^discarded/);
 });
