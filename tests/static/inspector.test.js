@@ -44,6 +44,9 @@ test("a block's weight is told, and the residual with the weight that is left be
   const it = shown({ reason: { weight: 0.25 } });
   const told = (weight) => Object.fromEntries(numbers(it, 5, weight).map(([name, value]) => [name, value]));
   assert.deepEqual([told(1).weight, told(1).residual], ["0.25", "max(p−q, 0), hatched"]);
+  const words = (node) => numbers(shown(node), 5, 1).find(([name]) => name === "P(accept)")?.[2];
+  assert.match(words({ reason: { weight: 0.25 }, accept_prob: 0.5 }), /the block passes/);
+  assert.match(words({ accept_prob: 0.5 }), /the rule accepts/);
   assert.equal(told(0.5).residual, "max(0.50 p−q, 0), hatched");
   assert.equal(told(null).residual, undefined);
 });

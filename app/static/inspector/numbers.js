@@ -29,13 +29,15 @@ export function numbers({ run, round, index, node, token }, n, residual) {
     [
       "P(accept)",
       told(node?.accept_prob, prob),
-      "probability that the rule accepts the draft token",
+      node?.reason?.weight == null
+        ? "probability that the rule accepts the draft token"
+        : "probability that the block passes at this draft token",
       "acceptance-probability",
     ],
     [
       "weight",
       told(node?.reason?.weight, prob),
-      "probability that the draft stays up to this token, by its own test or by one behind it",
+      "probability that the draft stays up to this token, over all that may be drafted behind it",
       null,
     ],
     ["u", samples(run) ? told(node?.u, prob) : null, "the uniform number compared with P(accept)", "draw"],

@@ -1,5 +1,6 @@
 """Block verification emits the target's distribution exactly, and accepts more than token by token: enumerated."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -75,6 +76,23 @@ def test_no_fewer_are_accepted_than_token_by_token_and_one_alone_is_tested_alike
         gains.append(ours - theirs)
         assert ours - theirs == pytest.approx(0, abs=EXACT) if gamma == 1 else ours > theirs - EXACT
     assert max(gains) > 0.03
+
+
+def test_the_weight_of_a_prefix_is_the_probability_that_it_stays() -> None:
+    """Over all that may be drafted behind it: accepted alone, or with more."""
+    for V, gamma, seed, holes in MODELS:
+        model = Tree(V, depth=gamma, seed=seed, holes=holes)
+        drafted, stays, told = (defaultdict[tuple[int, ...], float](float) for _ in range(3))
+        for draft, mass in model.chains(gamma):
+            for weight, verdict, _ in outcomes(decide, draft, model.rows(draft)):
+                for i, check in verdict.checks.items():
+                    prefix = tuple(draft.tokens[: i + 1])
+                    told[prefix] = float(check.reason["weight"])
+                    drafted[prefix] += mass * weight
+                    stays[prefix] += mass * weight * (i in verdict.path)
+        assert len(told) >= gamma
+        for prefix, weight in told.items():
+            assert stays[prefix] / drafted[prefix] == pytest.approx(weight, abs=1e-9), prefix
 
 
 def test_the_paper_s_first_example() -> None:
