@@ -229,6 +229,13 @@ def test_a_method_has_a_page_and_only_what_is_allowed_comes_over(visit_cases):
     assert shown == "<p>a</p><math><mtext></mtext></math>"
 
 
+def test_a_page_leads_to_what_its_letters_mean(visit_cases):
+    page = visit_cases("?room=learn&tab=methods&name=easd")
+    page.locator(".learn-back a", has_text="Symbols").click()
+    expect(page.locator(".doc td", has_text="sigmoid").first).to_be_visible()
+    expect(page.locator(".learn-back a")).to_have_count(1)
+
+
 def test_a_tab_that_does_not_come_can_be_asked_for_again(visit_cases):
     page = visit_cases("?room=learn")
     page.locator(".lessons").wait_for()
