@@ -28,7 +28,7 @@ SD = make_card(
     summary="A small model drafts gamma tokens, and the target checks them in one call. A draft token is accepted with "
     "probability min(1, p/q); the first rejected one is replaced from the residual.",
     helps="Text that the small model writes as well as the large one.",
-    hurts="A draft step that costs more than a few hundredths of a target call, or drafts that fail early.",
+    hurts="Draft steps that cost three tenths of a target call or more, and drafts that fail early.",
     contested="'target' as correction is what the EASD paper prints for its baseline; above temperature 0 it is not "
     "lossless (E2).",
     formula="accept x if u < min(1, p(x)/q(x)); else draw from norm(max(p - q, 0))",

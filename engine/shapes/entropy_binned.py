@@ -65,9 +65,9 @@ class EntropyBinned:
         Knob(
             "meta_path",
             "learnt",
-            "the meta-path ends where the last token's own (local), or the whole path's (cumulative), "
-            "probability is highest, with the thresholds learnt along such paths where there are some; learnt: as "
-            "those that come first",
+            "the meta-path ends where the last token's own (local), or the whole path's (cumulative), probability is "
+            "highest, with the thresholds learnt along such paths where there are some; learnt: the one along which "
+            "the thresholds that come first were learnt",
             choices=("learnt", "local", "cumulative"),
             advanced=True,
         ),
