@@ -16,8 +16,8 @@ RSD = make_card(
     helps="Answers in steps that a reward model can tell apart: the target writes only where the draft goes wrong.",
     hurts="Every wrong step that the reward model likes, and speed where it dislikes many: the target then writes "
     "token by token. Texts unlike those that the reward model learnt from.",
-    contested="The published code strips and re-encodes each step as text; here the draft's own tokens stay. EASD "
-    "cites another paper for it (E13). The paper's general weights of a step are not here, only its binary one.",
+    contested="The published code strips and re-encodes each step as text; here the draft's own tokens stay. The "
+    "paper's general weights of a step are not here, only its binary one.",
     formula="accept step s if r(x, y, s) >= threshold, else s ~ p(. | x, y)",
 )
 
