@@ -78,8 +78,8 @@ NAMES: tuple[Name, ...] = (
     Name(
         name="discarded",
         unit="draft tokens",
-        formula="drafted - accepted - rejected: never tested, behind what is accepted of a block, or behind the end of the "
-        "text",
+        formula="drafted - accepted - rejected: never tested, behind what is accepted of a block, or behind the end of "
+        "the text",
         lm_studio="ignoredDraftTokensCount",
     ),
     Name(
