@@ -73,7 +73,7 @@ def parse(name: str, text: str) -> Page:
     lines, found = text.splitlines(), headings(text)
     title = next((heading for _, level, heading in found if level == 1), name)
     cuts = [(number, heading) for number, level, heading in found if level in (2, 3)]
-    ends = [number for number, _ in cuts[1:]] + [len(lines)]
+    ends = [number for number, _ in cuts[1:]] + [len(lines)] * bool(cuts)
     sections = tuple(
         Section(anchor(heading), heading, "\n".join(lines[number + 1 : end]).strip())
         for (number, heading), end in zip(cuts, ends, strict=True)
