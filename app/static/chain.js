@@ -92,7 +92,11 @@ export function chainFigure({ run, round, width, groups }) {
       label(
         x + 1,
         y + 20,
-        node.accept_prob != null ? `accept ${prob(node.accept_prob)}` : node.state === "discarded" ? "never tested" : "",
+        node.accept_prob != null
+          ? `accept ${prob(node.accept_prob)}`
+          : node.state === "discarded"
+            ? "never tested"
+            : "",
         { "font-size": 11 },
       ),
     );
