@@ -70,8 +70,7 @@ NODES = (
         "state",
         "str",
         "",
-        "accepted, rejected, discarded (never tested, behind what is accepted of a block, or behind the end of the "
-        "text), relaxed or vetoed.",
+        "accepted, rejected, discarded (never tested, or behind what stays of a block or text), relaxed or vetoed.",
     ),
     Column("rule", "str", "", "Name of the rule that decided; missing when nothing did."),
     Column("reason", "object", "", "The inputs of the decision; `id` names its kind."),
