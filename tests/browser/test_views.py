@@ -218,6 +218,23 @@ def test_the_tree_follows_the_arrow_keys(page: Any, base: str) -> None:
     expect(page.locator(".v-treebox")).to_have_attribute("aria-activedescendant", re.compile("^v-node-"))
 
 
+def test_a_discarded_draft_token_that_was_tested_shows_its_chance(page: Any, base: str) -> None:
+    """Of a block all draft tokens are tested, also those that do not stay."""
+    lane = a_run("chain", 24)[0]
+    event = next(e for e in lane["events"] if e["kind"] == "round" and len(e["nodes"]) > 2 and not e["path"])
+    tested, untested = event["nodes"][1:3]
+    tested.update(state="discarded", accept_prob=0.25)
+    untested.update(state="discarded", accept_prob=None)
+    problems = open_views(page, base, [lane])
+    page.evaluate(
+        "async (n) => { store.setCursor({ run: 'chain', round: n, node: 1 }); await settle(); }", event["index"]
+    )
+    expect(page.locator("#v-node-1")).to_contain_text("accept 0.25")
+    expect(page.locator("#v-node-1")).not_to_contain_text("never tested")
+    expect(page.locator("#v-node-2")).to_contain_text("never tested")
+    assert problems == []
+
+
 def wide_tree(nodes: int) -> dict[str, Any]:
     """A lane of three rounds, each with a tree of this many nodes, five children each."""
     lane = a_run("bush", 12)[0]
