@@ -489,6 +489,18 @@ def test_keys_and_links_lead_to_the_views(visit: Any) -> None:
     expect(page.locator(".details")).to_be_visible()
 
 
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_what_brings_hidden_details_back_covers_no_other_button(visit: Any, width: int) -> None:
+    page = visit("?trace=first_look&dock=hidden", width, 844)
+    expect(page.get_by_role("button", name="Details", exact=True)).to_be_visible()
+    covered = """[...document.querySelectorAll(".strip .toggles button, .stagebar button")].filter((button) => {
+      const box = button.getBoundingClientRect();
+      const top = document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
+      return box.height && !button.contains(top);
+    }).map((button) => button.textContent)"""
+    assert page.evaluate(covered) == []
+
+
 def test_more_than_six_methods_run_and_open(visit: Any, tmp_path: Path) -> None:
     page = visit("?trace=all_methods")
     file = tmp_path / "all.jsonl"

@@ -48,14 +48,16 @@ export function mount(element, store) {
     type: "button",
     onclick: () => store.setOption("details", place() === "right" ? "bottom" : "right"),
   });
-  const show = h("button.v-button.showdetails", {
+  const show = h("button.v-button", {
     type: "button",
     text: "Details",
+    hidden: true,
     "aria-keyshortcuts": "h",
     onclick: () => toggle(),
   });
   element.append(grip, h("b", {}, "Details"), h("span.v-view", {}, side, hide));
-  main.append(h("span.v-view.showspot", {}, show));
+  // over the stage it would lie on the switches of the strip
+  document.querySelector(".stagebar")?.append(h("span.v-view.showspot", {}, show));
 
   /** Where the dock is: what was chosen, else by the room there is. */
   function place() {
@@ -72,6 +74,7 @@ export function mount(element, store) {
     const at = place();
     main.dataset.details = at;
     main.toggleAttribute("data-chosen", store.cursor !== null);
+    show.hidden = at !== "hidden";
     side.textContent = at === "right" ? "Below" : "Beside";
     side.setAttribute("aria-description", at === "right" ? "Put the details below" : "Put the details at the right");
     if (at === "hidden") return;
