@@ -4,6 +4,7 @@
 import { count, duration, h, said, visible } from "./dom.js";
 import { percent } from "./draw.js";
 import { flagMark } from "./flagmarks.js";
+import { withModels } from "./withmodels.js";
 
 /**
  * @typedef {import("./types/workshop.js").MineForm} MineForm
@@ -99,6 +100,7 @@ export function minePanel(store, lab, miner, form, show) {
         h("span", {}, "naive: each by itself"),
       ),
       button,
+      withModels(lab.session),
     ),
     known,
     going,

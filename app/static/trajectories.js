@@ -9,6 +9,7 @@ import { fresh, take, trajectories } from "./trajectorydata.js";
 import { drawPool } from "./trajectorypool.js";
 import { drawGrowth, drawRows, drawVotes } from "./trajectoryrows.js";
 import { visitor } from "./visitor.js";
+import { withModels } from "./withmodels.js";
 
 /**
  * @typedef {import("./types/lab.js").Lab} Lab
@@ -343,7 +344,7 @@ function drawForm(lab, catalogue, recorded, form, act) {
       h("label.field", {}, h("span", {}, "Problem"), source),
     ),
     prompt,
-    h("div.row", {}, go, stop, back, note),
+    h("div.row", {}, go, stop, back, withModels(lab.session), note),
   );
   /** The focus goes over to the button that can be pressed: on a disabled one the keyboard would be lost.
    * @param {boolean} on @param {string} text */

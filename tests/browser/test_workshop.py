@@ -197,6 +197,18 @@ def test_mining_live_streams_stops_and_goes_on(visit, server, monkeypatch):
     sees(page, "draftscope.mined.sets.get('mined here').prompts.length", 12)
 
 
+def test_rooms_that_run_models_say_beforehand_which(visit):
+    page = workshop(visit())
+    page.locator(".mine summary").click()
+    line = page.locator(".withmodels").filter(visible=True)
+    expect(line).to_have_text(re.compile(r"Models: \S+, as chosen in Compare\."))
+    page.evaluate("draftscope.session.configure({ models: 'another pair' })")
+    expect(line).to_have_text("Models: another pair, as chosen in Compare.")
+    page.goto(page.url.replace("room=judge", "room=trajectories"))
+    page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+    expect(line).to_contain_text("as chosen in Compare")
+
+
 def test_a_wrong_number_of_prompts_leaves_what_is_shown(visit):
     page = workshop(visit())
     before = page.locator(".mismatch").count()

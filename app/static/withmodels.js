@@ -1,0 +1,17 @@
+// @ts-check
+// With which models a room works: those that are chosen in Compare.
+
+import { h } from "./dom.js";
+
+/** A line that tells them, and changes with the choice for as long as it is on the page.
+ * @param {import("./types/lab.js").Session} session */
+export function withModels(session) {
+  const line = h("span.quiet.withmodels");
+  const off = session.on("config", () => (line.isConnected ? draw() : off()));
+  function draw() {
+    const models = session.config?.models ?? session.catalogue?.models[0];
+    line.textContent = models ? `Models: ${models}, as chosen in Compare.` : "";
+  }
+  draw();
+  return line;
+}
