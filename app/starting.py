@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 
+from engine.errors import ConfigError
+
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported
+if not (PORT := os.environ.get("GRADIO_SERVER_PORT", "0")).isdecimal():  # which it takes for a number then
+    del os.environ["GRADIO_SERVER_PORT"]
+    if PORT:
+        raise ConfigError(f"GRADIO_SERVER_PORT must be an integer from 0 to 65535, not {PORT!r}.")
 
 from app import ending, scratch, zerogpu
 from app.flags import parser
@@ -20,7 +26,6 @@ from app.service import Service
 from app.state import Limits
 from app.turns import LabLike
 from engine.analysis import explain
-from engine.errors import ConfigError
 from engine.files.presets import list_presets
 from engine.methods import CARDS
 from engine.rules import THRESHOLDS

@@ -1,5 +1,6 @@
 """Which models the flags of python -m app name, and what they bring along."""
 
+import os
 import re
 import socket
 import subprocess
@@ -136,6 +137,16 @@ def test_port_0_is_any_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.installed
+@pytest.mark.parametrize(("given", "status", "says"), [("abc", 2, "not 'abc'"), ("", 0, "draftscope ")])
+def test_a_port_of_the_environment_that_is_none_is_told_in_words(given: str, status: int, says: str) -> None:
+    """Gradio reads the variable as it is imported, before any flag is."""
+    command = [sys.executable, "-m", "app", "--version"]
+    environment = {**os.environ, "GRADIO_SERVER_PORT": given}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == status and says in (done.stderr if status else done.stdout), done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_port_that_is_taken_is_told_in_words() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
