@@ -151,7 +151,7 @@ class Lab(Pair):
         """What rounds of a method cost on this device, by which its settings of `auto` choose; measured on first use.
 
         Raises:
-            ConfigError: as `stream`; the method's drafts are neither chains nor dynamic trees.
+            ConfigError: as `stream`; none of the method's knobs may be `auto`.
         """
         return running.costs(self, method, prompt, options)
 

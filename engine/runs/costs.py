@@ -52,15 +52,13 @@ def costs_of(pair: Pair, card: Card, config: RunConfig) -> Costs:
     """The costs for this drafter and kind of shape; measured when first asked for, at the run's sampling.
 
     Raises:
-        ConfigError: the method's drafts have no length to choose.
+        ConfigError: none of the method's knobs may be `auto`.
     """
-    kind = SHAPES[card.shape].KIND
-    if kind not in AS_CHOSEN:
+    if not any(knob.auto for knob in card.knobs):
         raise ConfigError(
-            f"{card.name} has no length that could be left to what rounds cost: its drafts are neither chains nor "
-            "dynamic trees."
+            f"{card.name} has no length that could be left to what rounds cost: none of its knobs may be `{AUTO}`."
         )
-    drafter = DRAFTERS[card.drafter]
+    kind, drafter = SHAPES[card.shape].KIND, DRAFTERS[card.drafter]
     own = tuple((k.name, config.knobs.get(k.name)) for k in drafter.KNOBS if k.name not in always_asking(drafter))
     key = (card.drafter, own, kind, card.rule, torch.get_num_threads(), config.sampling.greedy)
     if key not in pair.measured:

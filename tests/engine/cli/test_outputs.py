@@ -131,7 +131,7 @@ def test_a_list_is_one_knob_of_a_sheet(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_costs_are_of_lengths_that_can_be_chosen(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("ar", "recycle"):
+    for name in ("ar", "recycle", "adaedl", "cm_asd"):
         assert f"{name} has no length" in refused(capsys, "calibrate", "--costs", "--methods", name, *pair)
 
 
