@@ -76,7 +76,7 @@ def handle(args: argparse.Namespace) -> int:
     found, lab = prompts(args, tuning=True), load_lab(args)
     cards = candidates(lab, split(args.methods) if args.methods else ())
     context = min(CONTEXT, lab.target.context // 2)
-    costs = passes_of(lab.target, [0] * context)
+    costs = passes_of(lab.target, lab.target.filler(context))
     asked: list[Asked] = [(one.text, {"category": one.category, "task": args.task or ""}) for one in found]
     specs = probes(cards, args.probe)
     traces = runs(lab, specs, track(asked, "prompts", quiet=args.json), decoding(args), told=_tell)

@@ -130,7 +130,7 @@ class _Passes:
 
     def __init__(self, target: Model, prompt: Sequence[int]) -> None:
         self.target, self.prompt = target, prompt
-        self.session = target.session(min(len(prompt) + MOST_NODES, target.context))
+        self.session = target.session(len(prompt) + MOST_NODES)
         self._spent: dict[int, list[float]] = {n: [] for n in SIZES if n - 1 <= max(self.session.left(prompt), 0)}
 
     def turns(self) -> Iterator[int]:

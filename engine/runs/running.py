@@ -229,7 +229,8 @@ def costs(pair: Pair, method: str | Card, prompt: str | Sequence[int], given: Ma
     """See `engine.lab.Lab.costs`."""
     card, options, knobs = asked(pair, method, given)
     none = isinstance(prompt, Sequence) and not prompt
-    config = configure(pair, card, [0] * min(WARM, pair.target.context // 2) if none else prompt, options, knobs)
+    warm = pair.target.filler(min(WARM, pair.target.context // 2))
+    config = configure(pair, card, warm if none else prompt, options, knobs)
     with memory(), pair.lock, torch.inference_mode():
         pair.use_threads()
         return costs_of(pair, card, config)

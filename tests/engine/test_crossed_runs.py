@@ -10,10 +10,12 @@ import pytest
 import torch
 from scipy.stats import chi2
 
+from engine.cli import main
 from engine.config import Sampling
 from engine.drafters.medusa import Medusa
 from engine.errors import ConfigError, TraceError
 from engine.lab import Lab
+from engine.runs import costs as measuring
 from engine.sampling import distribution
 from engine.trace.store import Trace
 from tests.engine.crossed import LEAN, SOURCE, TIED, Crossed, generated, plain_logits
@@ -96,6 +98,17 @@ def test_lookups_copy_from_the_source(crossed: Crossed) -> None:
         (node.source or {}).get("part") for round_ in copied.rounds for node in round_.nodes if node.source is not None
     }
     assert "prompt" in places
+
+
+def test_costs_are_measured_behind_a_source(crossed: Crossed, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a prompt the measured text had no source, where a model starts with the end of one it was refused; behind
+    a long source passes of one token alone had been timed."""
+    sizes = measuring.SIZES[-1]
+    for prompt in ("", [5] * 126 + [EOS]):
+        assert crossed.lab("bart", sigma=-1).costs("pld", prompt).passes.samples[-1][0] == sizes
+    told = ["--prompt", "ababab", "--max-new-tokens", "8", "--methods", "pld", "--json"]
+    assert main(["advise", "--target", str(crossed.path("bart")), "--device", "cpu", *told]) == 0
+    assert json.loads(capsys.readouterr().out)["costs"]["passes"][-1][0] == sizes
 
 
 def test_who_cannot_run_says_why(crossed: Crossed) -> None:
