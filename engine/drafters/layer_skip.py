@@ -26,14 +26,15 @@ def kept_layers(text: str, layers: int) -> frozenset[int]:
     Raises:
         ConfigError: it is none of the forms, or names no layer, all, or one that is not there.
     """
-    kind, _, number = text.replace(" ", "").partition(":")
+    plain = text.replace(" ", "")
+    kind, _, number = plain.partition(":")
     try:
         if kind == "first":
             spans = [_span(0, int(number) - 1)]
         elif kind == "every":
             spans = [range(0, layers, _positive(int(number))), range(layers - 1, layers)]
         else:
-            spans = [_span(int(low), int(high or low)) for low, _, high in (p.partition("-") for p in kind.split(","))]
+            spans = [_span(int(low), int(high or low)) for low, _, high in (p.partition("-") for p in plain.split(","))]
     except ValueError:
         raise ConfigError(f"layers must be {FORMS}, not {text!r}.") from None
     most = max(span[-1] for span in spans)

@@ -49,6 +49,8 @@ def test_layers_are_named(text: str, kept: set[int]) -> None:
         "8",
         "-1",
         "a-b",
+        "0-3:7",
+        "0-3:",
         "every:-1",
         "0,5-3",
         "0-99999999999",
