@@ -71,6 +71,12 @@ class Knob:
         """The default where nobody calibrated it or composed a card with another; `origin` is the origin of this."""
         return self.default if self.published is None else self.published
 
+    @property
+    def span(self) -> str:
+        """The numbers that it takes, in words: "an integer from 1 to 8 tokens"."""
+        unit = f" {self.unit}" if self.unit and (self.low, self.high) != (None, None) else ""
+        return f"{'an integer' if isinstance(self.default, int) else 'a number'}{within(self.low, self.high)}{unit}"
+
     def check(self, value: object) -> KnobValue:
         """The value in the knob's own type.
 
@@ -108,15 +114,11 @@ class Knob:
         high = math.inf if self.high is None else self.high
         whole = isinstance(self.default, int)
         if not math.isfinite(number) or not low <= number <= high or (whole and number != int(number)):
-            kind = "an integer" if whole else "a number"
             raise ConfigError(
-                f"{self.name} must be {kind}{within(self.low, self.high)}{self._unit()}, not {shown(value)}."
+                f"{self.name} must be {self.span}, not {shown(value)}."
                 + (" `auto` chooses it from round to round." if self.auto else "")
             )
         return int(number) if whole else number
-
-    def _unit(self) -> str:
-        return f" {self.unit}" if self.unit and (self.low, self.high) != (None, None) else ""
 
 
 @dataclass(frozen=True)

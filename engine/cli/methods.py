@@ -4,7 +4,7 @@ import argparse
 import json
 from typing import Any
 
-from engine.config import Card, Knob
+from engine.config import AUTO, Card, Knob
 from engine.learn.pages import names, page
 from engine.methods import CARDS, get_card
 
@@ -49,9 +49,7 @@ def _knob(knob: Knob) -> str:
     elif isinstance(knob.default, bool):
         allowed = "true | false"
     else:
-        allowed = (
-            f"{knob.low:g} to {knob.high:g} {knob.unit}".rstrip()
-            if knob.low is not None and knob.high is not None
-            else "text"
-        )
+        allowed = "text" if isinstance(knob.default, str) else knob.span
+    if knob.auto:
+        allowed += f" | {AUTO}"
     return f"{knob.name:20} {knob.default!s:12} ({knob.origin}) {allowed}: {knob.help}"

@@ -124,6 +124,9 @@ def test_methods_lists_shows_and_gives_json(capsys: pytest.CaptureFixture[str]) 
     assert "tau_entropy" in shown and "contested" in shown and "docs/methods/easd.md" in shown
     assert main(["methods", "easd", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["name"] == "easd"
+    for name, words in (("sd", "an integer from 0 to 128 tokens | auto:"), ("stand", "from 16 to 16777216 numbers:")):
+        assert main(["methods", name]) == 0
+        assert words in capsys.readouterr().out
     assert "easd" in refused(capsys, "methods", "eads")
 
 
