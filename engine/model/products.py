@@ -156,11 +156,17 @@ def in_blocks(weight_IO: Tensor) -> Tensor:
     return blocks
 
 
+def _tried() -> tuple[Tensor, Tensor]:
+    """Small factors, of the dtype and on the device that these products are for, whatever the defaults are."""
+    given = torch.arange(12, dtype=torch.float32, device="cpu")
+    return given[:6].view(2, 3), given.view(3, 4)
+
+
 @cache
 def halves_work() -> bool:
     """Whether this torch and this CPU have FBGEMM's products. Torch means to take one of them away, so they are
     tried."""
-    x, w = torch.arange(6.0).view(2, 3), torch.arange(12.0).view(3, 4)
+    x, w = _tried()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it will be taken away
         try:
@@ -178,7 +184,7 @@ def blocks_work() -> bool:
     here = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     if not here or platform.machine().lower() not in ("x86_64", "amd64"):
         return False
-    x, w = torch.arange(6.0).view(2, 3), torch.arange(12.0).view(3, 4)
+    x, w = _tried()
     try:
         blocks = in_blocks(w)
         plain = torch.ops.mkldnn._linear_pointwise(x, blocks, None, "none", [], "")

@@ -108,6 +108,22 @@ def test_a_torch_without_fp16_products_takes_blocks(monkeypatch: pytest.MonkeyPa
     torch.testing.assert_close(product(x), x @ product.weight, atol=1e-4, rtol=1e-5)
 
 
+def test_the_defaults_of_a_program_say_nothing_of_the_machine() -> None:
+    """What torch makes where no dtype or device is named had been multiplied, and none of it fits."""
+    found = halves_work(), blocks_work()
+    was = torch.get_default_dtype()
+    try:
+        for dtype in (torch.float64, torch.bfloat16):
+            torch.set_default_dtype(dtype)
+            halves_work.cache_clear(), blocks_work.cache_clear()
+            assert (halves_work(), blocks_work()) == found
+    finally:
+        torch.set_default_dtype(was)
+    halves_work.cache_clear(), blocks_work.cache_clear()
+    with torch.device("meta"):
+        assert (halves_work(), blocks_work()) == found
+
+
 def test_fp16_products_that_are_wrong_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = torch.fbgemm_pack_gemm_matrix_fp16
     monkeypatch.setattr(torch, "fbgemm_pack_gemm_matrix_fp16", lambda weight: whole(weight + 1))
