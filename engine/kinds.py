@@ -44,7 +44,7 @@ def option(kind: Callable[[str], T], fits: Callable[[T], bool], words: str) -> C
 COUNT = option(int, lambda n: n >= 1, "an integer >= 1")
 SIZE = option(int, lambda n: n >= 0, "an integer >= 0")
 MINUTES = option(float, lambda t: t >= 0, "a number of minutes >= 0")
-THREADS = option(str, lambda n: n == "auto" or (n.isdigit() and int(n) >= 1), "'auto' or an integer >= 1")
+THREADS = option(str, lambda n: n == "auto" or (n.isdecimal() and int(n) >= 1), "'auto' or an integer >= 1")
 TO_FILE, TO_FOLDER = place(ready), place(ready_folder)
 COUNTS = option(
     lambda text: [int(one) for one in text.split(",")],

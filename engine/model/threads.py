@@ -56,7 +56,7 @@ def settle(model: Model, wanted: int | str = AUTO, environ: Mapping[str, str] = 
         chosen = Threads(_count(wanted), "as asked")
     elif model.device.type != "cpu":
         chosen = Threads(torch.get_num_threads(), f"torch's own; the models are on {model.device}")
-    elif environ.get("OMP_NUM_THREADS", "").isdigit():
+    elif environ.get("OMP_NUM_THREADS", "").isdecimal():
         chosen = Threads(_count(environ["OMP_NUM_THREADS"]), "as OMP_NUM_THREADS says")
     elif FORKS.lost:
         chosen = Threads(1, "a fork has none of its parent's")
@@ -123,7 +123,7 @@ def _pass(session: Session, prompt: list[int], draft: Draft) -> float:
 
 
 def _count(wanted: int | str) -> int:
-    if isinstance(wanted, str) and wanted.isdigit():
+    if isinstance(wanted, str) and wanted.isdecimal():
         wanted = int(wanted)
     most = max(MOST, MANY * (os.cpu_count() or 1))
     if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= most:

@@ -57,7 +57,7 @@ def test_the_users_number_is_taken_unmeasured(zoo: Zoo):
     assert "OMP_NUM_THREADS" in str(chosen)
 
 
-@pytest.mark.parametrize("wanted", [0, -1, "none", "2.5", True, 10**6])
+@pytest.mark.parametrize("wanted", [0, -1, "none", "2.5", "\u00b2", True, 10**6])
 def test_other_numbers_of_threads_are_refused(zoo: Zoo, wanted):
     with pytest.raises(ConfigError, match=r"'auto' or an integer from 1 to \d+, not"):
         settle(zoo.model("llama"), wanted)
