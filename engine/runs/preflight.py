@@ -10,8 +10,10 @@ import torch
 from engine.errors import ConfigError, LabError
 from engine.files.places import locate
 from engine.heads.mtp_load import brings
+from engine.lookup.room import free_memory
 from engine.methods import CARDS
 from engine.model import bridge
+from engine.model.devices import free as left_on
 from engine.model.devices import homes
 from engine.model.hub import local
 from engine.model.network import packing_said
@@ -21,7 +23,6 @@ from engine.runs.loading import Wanted, places, wanted, with_heads
 from engine.runs.pair import Pair
 
 TIGHT = 0.8  # share of the memory that is available, from which on it is said to be tight
-CGROUP = Path("/sys/fs/cgroup")  # bounds of a container
 
 
 def preflight(
@@ -117,14 +118,10 @@ def languages_of(target: str) -> tuple[str, ...]:
 
 def available(device: torch.device) -> int:
     """Bytes of memory that are free on a device; on a CPU within what a container may use."""
-    if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0])
-    free = int(psutil.virtual_memory().available)
-    try:
-        most, used = ((CGROUP / name).read_text("ascii").strip() for name in ("memory.max", "memory.current"))
-        return min(free, int(most) - int(used))
-    except (OSError, ValueError):  # no bound, or no container
-        return free
+    if device.type in ("cuda", "xpu"):
+        return left_on(device)
+    here = free_memory()
+    return int(psutil.virtual_memory().available) if here is None else here
 
 
 def sized(n: int) -> str:

@@ -24,6 +24,7 @@ from engine import progress
 from engine.cli import main
 from engine.errors import AssetError, ConfigError
 from engine.lab import Lab
+from engine.lookup import room
 from engine.methods import CARDS
 from engine.model import devices, hub, load_model
 from engine.model.lean import LeanDecoder
@@ -273,11 +274,13 @@ def test_memory_is_told_for_each_device(
 
 def test_memory_is_that_of_the_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cpu = torch.device("cpu")
-    (tmp_path / "memory.max").write_text("5000\n")
-    (tmp_path / "memory.current").write_text("2000\n")
-    monkeypatch.setattr(looking, "CGROUP", tmp_path)
+    for name, text in (("LIMIT", "5000\n"), ("USED", "2000\n")):
+        (tmp_path / name).write_text(text)
+        monkeypatch.setattr(room, name, tmp_path / name)
     assert looking.available(cpu) == 3000
-    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "USED").write_text("5001\n")
+    assert looking.available(cpu) == 0, "and never less"
+    (tmp_path / "LIMIT").write_text("max\n")
     assert looking.available(cpu) > 3000
     assert [sized(n) for n in (12, 1200, 3_400_000, 15_000_000_000)] == ["12 B", "1.2 kB", "3.4 MB", "15.0 GB"]
 
