@@ -46,7 +46,7 @@ def wanted(
     """
     if (preset is None) == ("target" not in models):
         both = "Give either a preset's name or target=..., not both."
-        raise ConfigError(both if preset else "Give a preset's name, or target=...")
+        raise ConfigError("Give a preset's name, or target=..." if preset is None else both)
     for role, ref in {**models, **assets}.items():
         if not ref.strip():
             raise ConfigError(f"The name of the {role} is empty: give a Hugging Face id or a folder.")

@@ -59,6 +59,7 @@ def test_loading_a_pair_from_folders(zoo: Zoo) -> None:
     [
         ({}, "Give a preset's name, or target="),
         ({"preset": "tiny", "target": "x"}, "not both"),
+        ({"preset": "", "target": "x"}, "not both"),
         ({"preset": "tinny"}, "Did you mean 'tiny'"),
         ({"preset": "../presets/tiny"}, "Unknown preset"),
         ({"preset": "tiny", "drfat": "y"}, "'drfat'. Did you mean 'draft'"),
