@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.analysis.decisions import greedy
 from engine.analysis.words import number, quoted
 from engine.errors import ConfigError
 from engine.trace import outcome
@@ -81,7 +82,7 @@ def _cause(one: Trace, other: Trace, pos: int, gap: float | None, close: float) 
         return "draft alone"
     if _bent(one, pos) or _bent(other, pos):
         return "lossy rule"
-    if any(trace.head.sampling.get("temperature", 0) != 0 for trace in (one, other)):
+    if not all(greedy(trace.head) for trace in (one, other)):
         return "sampling draw"
     if gap is not None and gap <= close:
         return "near-tie"

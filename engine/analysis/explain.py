@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from engine.analysis.canvas import cell_words, iteration_words
 from engine.analysis.comparisons import comparisons
+from engine.analysis.decisions import greedy
 from engine.analysis.reasons import SENTENCES, by_threshold
 from engine.analysis.scene import Scene, share
 from engine.analysis.words import Pieces, count, number, quoted
@@ -112,7 +113,7 @@ def _token(head: RunStarted, event: Round, token: Token, pieces: Pieces, declare
             return f"Correction: {own}{given}. " + _node(Scene(head, event, guilty, pieces, declared))
         return f"Correction: {own}{given} replaces a draft token that the rule rejected."
     if token.origin == "target":
-        way = "first choice" if head.sampling.get("temperature", 0) == 0 else "own draw"
+        way = "first choice" if greedy(head) else "own draw"
         why_not = "nothing was drafted" if event.drafted == 0 else "no draft token stands here"
         return f"Not drafted: {own}{given} is the target's {way}; {why_not}."
     if token.origin == "draft" and event.drafted == 0:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from engine.analysis.decisions import greedy
 from engine.trace.events import RunStarted
 from engine.trace.store import Trace
 
@@ -80,7 +81,7 @@ def _whose(heads: Sequence[RunStarted]) -> list[list[str]]:
     """What tells runs apart besides their methods and knobs, each where any two differ in it; a seed where something is
     drawn with it."""
     kinds: list[Callable[[RunStarted], str]] = [_target, _sampling]
-    if any(_drawn(head) for head in heads) and not any("trajectory" in head.extras for head in heads):
+    if not all(greedy(head) for head in heads) and not any("trajectory" in head.extras for head in heads):
         kinds.append(lambda head: f"seed {head.seed}")  # those of a series follow from its place
     asked = [_asked(head, heads) for head in heads]
     differing = [of for of in kinds if len({of(head) for head in heads}) > 1]
@@ -91,10 +92,6 @@ def _whose(heads: Sequence[RunStarted]) -> list[list[str]]:
     ]
 
 
-def _drawn(head: RunStarted) -> bool:
-    return float(head.sampling.get("temperature") or 0) > 0
-
-
 def _target(head: RunStarted) -> str:
     parts = [part for part in str(head.models.get("target", {}).get("id", "")).split("/") if part]
     return f"target {parts[-1] if parts else ''}"
@@ -102,7 +99,7 @@ def _target(head: RunStarted) -> str:
 
 def _sampling(head: RunStarted) -> str:
     temperature, top_p, top_k = (head.sampling.get(name) for name in ("temperature", "top_p", "top_k"))
-    words = [f"temperature {word(temperature)}" if _drawn(head) else "greedy"]
+    words = ["greedy" if greedy(head) else f"temperature {word(temperature)}"]
     if top_p is not None and top_p < 1:
         words.append(f"top-p {word(top_p)}")
     return ", ".join([*words, *([f"top-k {top_k}"] if top_k else [])])

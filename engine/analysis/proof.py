@@ -7,6 +7,7 @@ kernel can accept and reject (docs/methods/kernels.md); what stands here is how 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from engine.analysis.decisions import greedy
 from engine.analysis.divergence import divergence
 from engine.analysis.replay import replay
 from engine.analysis.words import count
@@ -63,7 +64,7 @@ def _text(trace: Trace, reference: Trace, name: str, plain: str) -> tuple[int | 
     lengths = (len(trace.tokens), len(reference.tokens))
     same = min(lengths) if found is None else found.pos
     pos = None if found is None else found.pos
-    if trace.head.sampling.get("temperature", 0) != 0:
+    if not greedy(trace.head):
         return (
             pos,
             same,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from engine.analysis.decisions import numbers
+from engine.analysis.decisions import greedy, numbers
 from engine.analysis.words import Pieces, number, quoted
 from engine.threshold import Numbers, Threshold
 from engine.trace.events import Node, Round, RunStarted, TopN
@@ -43,7 +43,7 @@ class Scene:
     @cached_property
     def greedy(self) -> bool:
         """Whether the run takes the target's first choice."""
-        return bool(self.head.sampling.get("temperature", 0) == 0)
+        return greedy(self.head)
 
     @cached_property
     def preferred(self) -> str:
