@@ -7,6 +7,7 @@ from typing import Any
 from engine.analysis.intervals import Spread, spread
 from engine.analysis.labels import labels
 from engine.analysis.verdict import Verdict, verdicts_over
+from engine.trace import outcome
 from engine.trace.store import Trace
 
 
@@ -38,7 +39,7 @@ def repeated(lanes: Mapping[str, Sequence[Trace]]) -> dict[str, Repeated]:
 
 def whole(run: Trace) -> bool:
     """Whether a run came to an end of its own."""
-    return bool(run.rounds) and run.end is not None and run.end.reason not in ("error", "stopped")
+    return bool(run.rounds) and outcome.whole(run.end)
 
 
 def _lane(given: Sequence[Trace], said: Verdict | None) -> Repeated:

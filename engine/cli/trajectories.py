@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from engine.analysis.ngrams import overlap_table
+from engine.analysis.ngrams import ORDERS, overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
 from engine.analysis.votes import majority, majority_right
@@ -307,7 +307,7 @@ def overlap(args: argparse.Namespace) -> int:
     """Figure 2: lossless methods write the target's own text, so the trajectories of any of them serve."""
     _, rows = _chosen(args)
     problems = [[row["ids"] for row in group] for group in by_problem(rows, rows[0]["method"]).values()]
-    table = overlap_table(problems, trajectory_counts(rows, args.ks), (2, 3, 4, 5))
+    table = overlap_table(problems, trajectory_counts(rows, args.ks), ORDERS)
     if args.json:
         print(json.dumps(table, indent=1))
         return 0

@@ -105,8 +105,10 @@ class OnlineRule:
         return events
 
     def _override(self, view: RoundView, node: int) -> tuple[bool, Reason, float | None]:
-        before = _before(view, node)
-        t, token, row = len(before) - len(self.prompt.ids), view.draft.tokens[node], view.draft.parents[node] + 1
+        draft = view.draft
+        parent, token = draft.parents[node], draft.tokens[node]
+        before, row = [*view.tokens, *draft.path_tokens(parent)], parent + 1
+        t = len(before) - len(self.prompt.ids)
         ended = any(i in self.search.tokenizer.stop_ids for i in before[len(self.prompt.ids) :])
         if self._windows == 0 or ended or t >= self.room:
             return False, {"id": "not_mined"}, None
@@ -145,13 +147,3 @@ class OnlineRule:
             piece(token),
             unlikely=unlikely,
         )
-
-
-def _before(view: RoundView, node: int) -> list[int]:
-    """All tokens before a node: the sequence and the node's ancestors."""
-    path: list[int] = []
-    at = view.draft.parents[node]
-    while at >= 0:
-        path.append(view.draft.tokens[at])
-        at = view.draft.parents[at]
-    return [*view.tokens, *reversed(path)]

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from engine.config import AUTO
+from engine.config import AUTO, MAX_TEMPERATURE
 from engine.errors import TraceError, shown
 from engine.trace import outcome
 from engine.trace.events import Cell, Event, Node, Round, RunEnded, RunStarted, Token, TopN
@@ -247,7 +247,7 @@ def _distance(value: Any, where: str, _bounds: Bounds) -> None:
 
 
 def _temperature(value: Any, where: str, _bounds: Bounds) -> None:
-    _within(_number(value, where), 0, 100, where)
+    _within(_number(value, where), 0, MAX_TEMPERATURE, where)
 
 
 def _token(value: Any, where: str, bounds: Bounds) -> None:
