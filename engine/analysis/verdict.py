@@ -66,7 +66,7 @@ class Verdict:
     draft_share: float
     other_share: float  # in no model
     reward_share: float  # in a process reward model
-    active: float  # share of the calls that verified a draft
+    active: float  # share of the rounds that had a draft
     call_ratio: float | None  # a target call of this run / one of the baseline
     worth: int  # leading draft positions that earn more than they cost
     spread: Spread | None = None  # of the ratio, where it was measured several times; then `speedup` is its median

@@ -37,7 +37,7 @@ export interface Verdict {
   readonly other_share: number;
   /** in a process reward model */
   readonly reward_share: number;
-  /** share of the calls that verified a draft */
+  /** share of the rounds that had a draft */
   readonly active: number;
   /** a target call of this run / one of the baseline */
   readonly call_ratio: number | null;
