@@ -33,6 +33,7 @@ from engine.files.documents import read_object
 from engine.heads.eagle import tapped
 from engine.heads.eagle_load import TAPS
 from engine.heads.files import read_weights
+from engine.model.hub import INDEX
 
 SPREAD = 0.02  # of random weights
 POOL = 1 << 22  # random numbers, used over and over
@@ -263,7 +264,7 @@ def _write(folder: Path, pieces: Iterator[dict[str, Tensor]], count: int) -> Non
         save_file({key: tensor.contiguous() for key, tensor in piece.items()}, folder / name, {"format": "pt"})
         where |= dict.fromkeys(piece, name)
         total += sum(tensor.nbytes for tensor in piece.values())
-    _json(folder / "model.safetensors.index.json", {"metadata": {"total_size": total}, "weight_map": where})
+    _json(folder / INDEX, {"metadata": {"total_size": total}, "weight_map": where})
 
 
 def _json(path: Path, what: Mapping[str, Any]) -> None:

@@ -18,10 +18,10 @@ from engine.errors import AssetError, ModelMismatch, first_line, unknown
 from engine.files.documents import read_object
 from engine.heads.block import Llama3, Spec, Yarn
 from engine.model import Model
+from engine.model.hub import INDEX
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 SHARDS = ("model-*-of-*.safetensors", "model.safetensors-*-of-*.safetensors")
-INDEX = "model.safetensors.index.json"  # of weights in several files
 RECORDS = ("training.json", "card.json")
 MAPS = ("d2t", "t2d")  # whole numbers; all other tensors are fractions
 MOST = 2**24  # of any size that a configuration names

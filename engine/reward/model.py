@@ -21,7 +21,7 @@ from transformers.utils.hub import cached_file, get_checkpoint_shard_files
 from engine import progress
 from engine.errors import AssetError, ConfigError, EngineFault, ModelMismatch, first_line
 from engine.model import Model
-from engine.model.hub import fault, fetch
+from engine.model.hub import INDEX, fault, fetch
 from engine.model.network import cache_name
 from engine.model.tokens import common_prefix, read_tokenizer
 from engine.reward.likelihood import META, LikelihoodReward, load_likelihood
@@ -33,7 +33,7 @@ TWO_LAYERS = ("score.0", "score.2")  # Qwen's process reward models
 MARK = "<extra_0>"  # the token at which these are read, one behind each step
 ASKED = "Please reason step by step, and put your final answer within \\boxed{}."  # what their system prompt was
 PREFIXES = ("score.", "classifier.", "v_head.")
-WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+WEIGHTS = ("model.safetensors", INDEX)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from engine.judge import weights
 from engine.judge.weights import load_judge
 from engine.lookup.static import load_static
 from engine.model import Model
+from engine.model.hub import INDEX
 from engine.nat.files import load_nat
 from engine.reward.likelihood import LINE, META
 from engine.reward.model import WEIGHTS as REWARD_WEIGHTS
@@ -46,19 +47,19 @@ CONFIGURED: dict[str, Loader] = {  # role -> what its configuration says, held a
 }
 CONFIG = ("config.json",)
 HEADS: dict[str, tuple[str, ...]] = {  # role -> its weights, under any of these names; a hub id will do too
-    "eagle2": (*files.WEIGHTS, files.INDEX),
-    "eagle3": (*files.WEIGHTS, files.INDEX),
-    "mtp": (*files.WEIGHTS, files.INDEX),
-    "dflash": (*files.WEIGHTS, files.INDEX),
+    "eagle2": (*files.WEIGHTS, INDEX),
+    "eagle3": (*files.WEIGHTS, INDEX),
+    "mtp": (*files.WEIGHTS, INDEX),
+    "dflash": (*files.WEIGHTS, INDEX),
     "medusa": (*files.WEIGHTS, *medusa.FILES),
     "hydra": (*files.WEIGHTS, *hydra.FILES),
-    **dict.fromkeys(SYSTEMS, (*files.WEIGHTS, files.INDEX)),
+    **dict.fromkeys(SYSTEMS, (*files.WEIGHTS, INDEX)),
 }
 FILES: dict[str, tuple[tuple[str, ...], ...]] = {  # role -> what its folder holds, each under any of its names
     "judge": ((weights.META,), (weights.WEIGHTS,)),
     "automaton": (("automaton.safetensors",), ("card.json",)),
     "strata": (("strata.json",),),
-    "parallel": (CONFIG, (MASKS,), (*files.WEIGHTS, files.INDEX)),
+    "parallel": (CONFIG, (MASKS,), (*files.WEIGHTS, INDEX)),
     "prm": ((*CONFIG, META), (*REWARD_WEIGHTS, LINE)),
     **{kind: (CONFIG, names) for kind, names in HEADS.items()},
 }
