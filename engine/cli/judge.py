@@ -8,11 +8,13 @@ from typing import Any
 
 from engine.cli.options import add_models, add_shard, add_shots
 from engine.judge.kind import MODELS, TOKENS
+from engine.judge.problems import LIMIT as FEW
 from engine.kinds import COUNT, MINUTES, SHARE, SIZE, TO_FILE, TO_FOLDER
 from engine.tasks.marking import EMBEDDED
 from engine.tasks.published import PUBLISHED
 
-LIMIT = "most tokens of a response (default: 128, gsm8k 2048, humaneval and mbpp 1024)"
+LIMITS = ", ".join(f"{name} {task.limit}" for name, task in PUBLISHED.items())
+LIMIT = f"most tokens of a response (default: {FEW}, {LIMITS})"
 
 
 def add_parser(subparsers: Any) -> None:
