@@ -22,11 +22,10 @@ from engine.runs.assets import hub_files, kind_of, obstacle
 from engine.tasks import Problem, load_problems, tuning_problems
 from engine.tasks.marking import EMBEDDED, TASKS
 from engine.tasks.published import PUBLISHED, load_published
-from engine.tasks.rows import json_lines, read_rows
+from engine.tasks.rows import DATASETS, json_lines, read_rows
 from engine.unhurried import UNHURRIED
 
 TASK_ITEMS = 20
-DATASETS = "datasets:"
 KEYS = ("task_id", "question_id", "prompt_id", "id")  # of a row, the first that it has; else the number of its line
 PROMPT_FIELDS = ("prompt", "question", "text", "instruction", "query")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.errors import ConfigError, first_line
 
+DATASETS = "datasets:"  # before the name of a set that the hub has
 MARK = b"\xef\xbb\xbf"  # a byte-order mark, which some editors write first
 
 
@@ -106,9 +107,7 @@ def read_rows(source: str, n: int | None = None) -> list[tuple[str, dict[str, An
     Raises:
         ConfigError: no such file or data set, or a line that is no JSON object.
     """
-    rows = (
-        _from_datasets(source.removeprefix("datasets:")) if source.startswith("datasets:") else _from_file(Path(source))
-    )
+    rows = _from_datasets(source.removeprefix(DATASETS)) if source.startswith(DATASETS) else _from_file(Path(source))
     found = list(islice(rows, n))
     if not found:
         raise ConfigError(f"{source} holds no problem.")
