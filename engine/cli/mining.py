@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import load_lab
+from engine.cli.options import goes_with, load_lab
 from engine.config import Sampling
 from engine.errors import ConfigError
 from engine.files.held import hold
@@ -36,6 +36,9 @@ BUILD = Path("build/judge")
 
 def mine_handle(args: argparse.Namespace) -> int:
     """Mine with progress; interrupting keeps all finished prompts."""
+    goes_with(args, "eagle_online", "window", "unlikely")
+    goes_with(args, "endpoint", "endpoint_model", "send_ids", "anchor")
+    goes_with(args, "judge_endpoint", "judge_model")
     args.equivalence = str(parse(args.equivalence))
     judged(args.task, equivalence=args.equivalence)  # whether both are known, and fit, before models are loaded
     asked, lab = _problems(args), load_lab(args)

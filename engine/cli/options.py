@@ -259,11 +259,20 @@ def _here(role: str, path: str) -> None:
         raise AssetError(f"There is no {role} in {path}: no file or folder has that name.")
 
 
+def goes_with(args: argparse.Namespace, needed: str, *names: str) -> None:
+    """Nothing, where options of these names are given with the one that they belong to, or not at all.
+
+    Raises:
+        ConfigError: one is given without it, and would change nothing.
+    """
+    if not getattr(args, needed) and (name := next((name for name in names if getattr(args, name)), "")):
+        alone, other = (f"--{one.replace('_', '-')}" for one in (name, needed))
+        raise ConfigError(f"{alone} goes with {other}, which is not given.")
+
+
 def _server(args: argparse.Namespace) -> dict[str, Any]:
     """Where the target stays on a server, as arguments of `Lab.load`."""
-    for name in ("target_model", "target_key_env"):
-        if getattr(args, name) and not args.target_endpoint:
-            raise ConfigError(f"--{name.replace('_', '-')} goes with --target-endpoint, which is not given.")
+    goes_with(args, "target_endpoint", "target_model", "target_key_env")
     if args.target_key_env and args.target_key_env not in os.environ:
         raise ConfigError(f"--target-key-env: there is no environment variable {shown(args.target_key_env)}.")
     key = {"target_key": os.environ[args.target_key_env]} if args.target_key_env else {}

@@ -151,6 +151,16 @@ def test_refusals_are_sentences(pair: list[str], tmp_path: Path, capsys: pytest.
     assert "Did you mean 'arithmetic'" in capsys.readouterr().err
     assert main(["mine", *pair, "--task", "gsm8k", "--source", "nowhere.jsonl"]) == 2
     assert mine(pair, tmp_path / "c.jsonl", "--endpoint", "http://127.0.0.1:1/v1", "--temperature", "1") == 2
+    for option, needed in (
+        ("--window=3", "--eagle-online"),
+        ("--unlikely=.1", "--eagle-online"),
+        ("--endpoint-model=m", "--endpoint"),
+        ("--send-ids", "--endpoint"),
+        ("--anchor", "--endpoint"),
+        ("--judge-model=m", "--judge-endpoint"),
+    ):
+        assert mine(pair, tmp_path / "e.jsonl", option) == 2
+        assert f"{option.partition('=')[0]} goes with {needed}, which is not given" in capsys.readouterr().err
     assert mine(pair, tmp_path / "d.jsonl", "--items", "1") == 0
     train = ["judge-train", "--mined", str(tmp_path / "d.jsonl"), "--out", str(tmp_path / "j")]
     assert main([*train, *pair]) == 2
@@ -176,9 +186,9 @@ def test_what_is_refused_begins_no_file(pair: list[str], tmp_path: Path, capsys:
         assert capsys.readouterr().err.startswith("error: ") and not out.exists()
     assert mine(pair, out, "--items", "1", *remote, "--requests", "1") == 2 and len(out.read_text().splitlines()) == 1
     assert mine(pair, out, "--items", "1") == 0, "a head without prompts is replaced"
-    for flag in ("--cases", "--anchor"):
-        assert mine(pair, out, "--items", "1", flag) == 2
-        assert f"{flag[2:]} differ" in capsys.readouterr().err
+    for flags, words in ((("--cases",), "(cases differ)"), ((*remote, "--anchor"), "(anchor, models")):
+        assert mine(pair, out, "--items", "1", *flags) == 2
+        assert words in capsys.readouterr().err
     assert read_mined(out)[0].keys().isdisjoint({"cases", "anchor"})
 
 
