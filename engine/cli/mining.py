@@ -17,7 +17,7 @@ from engine.judge.continuation import DraftView
 from engine.judge.equivalence import parse
 from engine.judge.events import Ended, MiningEvent, Progress, Started, to_json
 from engine.judge.gumbel import Chooser
-from engine.judge.local import local_search
+from engine.judge.local import GREEDILY, local_search
 from engine.judge.mine import mine
 from engine.judge.online import UNLIKELY, OnlineSearch
 from engine.judge.problems import case_problems, judged, limit_of, problems, prompts
@@ -28,7 +28,7 @@ from engine.judge.store import MinedFile, numbers
 from engine.judge.vote import JudgeModel
 from engine.judge.weights import Judge
 from engine.lab import Lab
-from engine.runs.mining import WINDOW, online_search
+from engine.runs.mining import WINDOW, miners, online_search
 from engine.tasks import Problem
 
 BUILD = Path("build/judge")
@@ -45,8 +45,8 @@ def mine_handle(args: argparse.Namespace) -> int:
     if args.eagle_online:
         _online_alone(args)
         args.window, args.unlikely = args.window or WINDOW, args.unlikely or UNLIKELY
-    if "draft" not in lab.models and not args.eagle_online:
-        raise ConfigError("Mining needs a draft model: give --draft, or a preset with one.")
+    else:
+        miners(lab)
     args.limit = args.limit or limit_of(args.task)
     found = prompts(asked, lab.target.tokenizer, args.chat)
     out = args.out or BUILD / f"{args.task}{'-naive' if args.naive else '-online' if args.eagle_online else ''}.jsonl"
@@ -137,9 +137,7 @@ def _online_alone(args: argparse.Namespace) -> None:
 def _searches(args: argparse.Namespace, lab: Lab, found: list[Prompt]) -> list[Search] | list[OnlineSearch]:
     sampling = Sampling(args.temperature, args.top_k, args.top_p)
     if args.endpoint and not sampling.greedy:
-        raise ConfigError(
-            "A server's target is mined greedily: its noise cannot be shared with the draft (temperature 0)."
-        )
+        raise ConfigError(GREEDILY)
     key = os.environ.get(args.key_env, "")
     criterion: Any = judged(args.task, args.report, args.equivalence).criterion
     if args.judge_endpoint:

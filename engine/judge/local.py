@@ -24,6 +24,8 @@ from engine.judge.weights import Judge
 from engine.model import Model
 from engine.tasks.problem import Problem
 
+GREEDILY = "A served target is mined greedily: its noise cannot be shared with the draft (temperature 0)."
+
 
 @dataclass(frozen=True, slots=True)
 class Mining:
@@ -59,12 +61,9 @@ def local_mine(
     Labels get the score of the task's own judge where one fits the pair.
 
     Raises:
-        ConfigError: an unknown task, an equivalence that does not fit it, or a file that was mined otherwise.
+        ConfigError: an unknown task, an equivalence that does not fit it, a temperature above 0 with a served target,
+        or a file that was mined otherwise, or from other prompts.
     """
-    if is_served(models["target"]) and settings.temperature:
-        raise ConfigError(
-            "A served target is mined greedily: its noise cannot be shared with the draft (temperature 0)."
-        )
     settings = replace(settings, equivalence=str(parse(settings.equivalence)))
     criterion = judged(task, settings.report, settings.equivalence).criterion
     judge = fitting(judges, task, models)
@@ -74,22 +73,22 @@ def local_mine(
         del head["split"]  # files without it were mined there
     if settings.equivalence == "answer":
         del head["equivalence"]  # files without it were mined so
+    ready = prompts(list(found), models["target"].tokenizer, settings.chat)
+    with lock:
+        search = local_search(
+            models["target"],
+            models["draft"],
+            ready,
+            criterion,
+            settings.limit,
+            vocab=min(model.vocab for model in models.values()),
+            chooser=Chooser(Sampling(settings.temperature, settings.top_k, settings.top_p), settings.seed),
+            naive=settings.naive,
+            most=settings.most,
+        )
     with hold(path):
         file = MinedFile(path, head | ({"judge": about(judge)} if judge else {}))
-        vocab = min(model.vocab for model in models.values())
-        ready = prompts(list(found), models["target"].tokenizer, settings.chat)
-        with lock:
-            search = local_search(
-                models["target"],
-                models["draft"],
-                ready,
-                criterion,
-                settings.limit,
-                vocab=vocab,
-                chooser=Chooser(Sampling(settings.temperature, settings.top_k, settings.top_p), settings.seed),
-                naive=settings.naive,
-                most=settings.most,
-            )
+        file.fits({prompt.id: prompt.ids for prompt in ready})
         events = mine(ready, [search], file, finish=scorer(judge, models) if judge else None)
         try:
             while True:
@@ -117,8 +116,13 @@ def local_search(
     """A search with room for these prompts and `limit` tokens of response, to give to `mine`.
 
     Use it from one thread at a time; a page that shares the pair with runs takes the lab's lock around each event.
+
+    Raises:
+        ConfigError: a chooser that samples, for a served target.
     """
-    capacity = max((len(prompt.ids) for prompt in prompts), default=1) + limit + 8
     chooser = chooser or Chooser()
+    if is_served(target) and not chooser.sampling.greedy:
+        raise ConfigError(GREEDILY)
+    capacity = max((len(prompt.ids) for prompt in prompts), default=1) + limit + 8
     ours = (ServedTarget.of if is_served(target) else LocalTarget)(target, capacity, chooser, vocab)
     return Search(ours, DraftView(draft, capacity, chooser, vocab), criterion, target.tokenizer, limit, naive, most)

@@ -15,6 +15,8 @@ from engine.judge.gumbel import Chooser
 from engine.judge.local import Mining, local_mine
 from engine.judge.online import OnlineRule, OnlineSearch
 from engine.judge.search import Prompt
+from engine.judge.weights import Judge
+from engine.model import Model
 from engine.runs.pair import Pair
 from engine.runs.running import prepare, stream
 from engine.tasks import Problem
@@ -28,19 +30,27 @@ def mine(
     pair: Pair, task: str, found: Sequence[Problem], path: Path, settings: Mapping[str, Any]
 ) -> Generator[MiningEvent, None, None]:
     """Which mismatches of target and draft change the answer; see `engine.lab.Lab.mine`."""
-    if "draft" not in pair.models:
-        raise ConfigError("Mining needs a draft model, and none is loaded with this target.")
-    if pair.bridges():
-        raise ConfigError("Mining puts the draft model's tokens in place of the target's: both need one tokenizer.")
-    judges = {}
+    models, judges = miners(pair), dict[str, Judge]()
     for role in (role for role in pair.roles("judge") if role in pair.asset_paths):
         with suppress(AssetError):
             judges[role] = pair.asset(role)
-    models = {"target": pair.target, "draft": pair.models["draft"]}
     known = [item.name for item in fields(Mining)]
     if wrong := next((name for name in settings if name not in known), None):
         raise ConfigError(unknown("mining setting", wrong, known))
     return local_mine(task, found, models, path, Mining(**settings), judges, pair.lock)
+
+
+def miners(pair: Pair) -> dict[str, Model]:
+    """The target, and the draft model that alters its responses.
+
+    Raises:
+        ConfigError: no draft model is loaded, or one with another tokenizer.
+    """
+    if "draft" not in pair.models:
+        raise ConfigError("Mining needs a draft model, and none is loaded with this target.")
+    if pair.bridges():
+        raise ConfigError("Mining puts the draft model's tokens in place of the target's: both need one tokenizer.")
+    return {"target": pair.target, "draft": pair.models["draft"]}
 
 
 def online_search(

@@ -20,7 +20,7 @@ from engine.lab import Lab
 from engine.trace.store import Trace
 from tests.engine.crossed import Crossed
 from tests.engine.judge.server import serving
-from tests.engine.zoo import Zoo, noised
+from tests.engine.zoo import Zoo, make_model, noised
 
 
 def mine(pair: list[str], out: Path, *more: str) -> int:
@@ -170,6 +170,17 @@ def test_refusals_are_sentences(pair: list[str], tmp_path: Path, capsys: pytest.
         assert "reads a draft model" in capsys.readouterr().err
     assert main(["judge-eval", *pair, "--tasks", "arithmetic"]) == 2
     assert "No judge for arithmetic" in capsys.readouterr().err
+
+
+def test_what_cannot_be_mined_begins_no_file(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """A draft with ids of its own had altered responses by tokens that the target reads as others, and a served target
+    had been mined with noise that only the draft had."""
+    out, other = tmp_path / "m.jsonl", make_model(tmp_path / "other", "llama", layers=1, vocab=100)
+    assert mine([*pair[:2], "--draft", str(other), *pair[4:]], out, "--items", "1") == 2
+    assert "both need one tokenizer" in capsys.readouterr().err and not out.exists()
+    served = ("--target-endpoint", "http://127.0.0.1:1/v1", "--target-model", "m")
+    assert mine(pair, out, *served, "--items", "1", "--temperature", "0.7") == 2
+    assert "mined greedily" in capsys.readouterr().err and not out.exists()
 
 
 @pytest.mark.thorough

@@ -35,6 +35,16 @@ def test_an_equivalence_other_than_by_answer_is_recorded(crossed: Crossed, tmp_p
     assert not (tmp_path / "none.jsonl").exists(), "no file is begun in vain"
 
 
+def test_a_file_of_other_prompts_is_not_resumed(lab: Lab, tmp_path: Path) -> None:
+    """The numbers of its prompts had been taken for these, and nothing was mined."""
+    file = tmp_path / "mined.jsonl"
+    assert responses(lab, file) == responses(lab, file)
+    kept = file.read_bytes()
+    with pytest.raises(ConfigError, match="holds another prompt as arithmetic:0"):
+        list(lab.mine("arithmetic", load_problems("arithmetic", "train", 2, 1), file, limit=12))
+    assert file.read_bytes() == kept
+
+
 def test_unknown_settings_are_refused(lab: Lab, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="temperature"):
         responses(lab, tmp_path / "none.jsonl", temprature=1.5)
