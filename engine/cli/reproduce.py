@@ -84,7 +84,7 @@ def handle(args: argparse.Namespace) -> int:
         print(f"{paper.key}:{item.id} {item.name}: {item.shows}", file=sys.stderr)
         if item.source:
             _gather(args, item)
-        result = made(paper, item, _lab(args, item, labs), running) if item.plans else _from_source(paper, item)
+        result = made(paper, item, _lab(args, item, labs), running) if item.plans else _from_source(item)
         if result is None and not running.over():
             print(f"  {paper.key}:{item.id}: the rest is others'", file=sys.stderr)
             continue
@@ -147,7 +147,7 @@ def _gather(args: argparse.Namespace, item: Item) -> None:
             raise ConfigError(f"{command} ended with status {status}.")
 
 
-def _from_source(paper: Paper, item: Item) -> dict[str, Any]:
+def _from_source(item: Item) -> dict[str, Any]:
     return {"source": list(item.source), "commands": list(item.commands), **follows(item, {})}
 
 

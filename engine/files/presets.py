@@ -145,12 +145,12 @@ def _recorded(preset: Preset, folder: Path) -> Preset:
     )
 
 
-def family(pair: str, folder: Path = PRESETS) -> Family | None:
+def family(pair: str) -> Family | None:
     """What the target of a pair's preset is, by its configuration; None for models that no preset names, or whose files
     are not here."""
-    if pair not in {path.stem for path in folder.glob("*.toml")}:
+    if not _is_named(pair):
         return None
-    target = get_preset(pair, folder).models.get("target", "")
+    target = get_preset(pair).models.get("target", "")
     try:
         config = read_object(Path(locate(target)) / "config.json")
     except AssetError:
@@ -160,8 +160,12 @@ def family(pair: str, folder: Path = PRESETS) -> Family | None:
 
 def calibrations(pair: str) -> Mapping[str, Calibration]:
     """The defaults that a pair's preset carries, by rule; none for models that no preset names."""
-    known = pair in {path.stem for path in PRESETS.glob("*.toml")}  # asked of the folder: any text may be given
-    return get_preset(pair).calibrated if known else {}
+    return get_preset(pair).calibrated if _is_named(pair) else {}
+
+
+def _is_named(pair: str) -> bool:
+    """Whether a preset has this name, which may be any text."""
+    return pair in {path.stem for path in PRESETS.glob("*.toml")}
 
 
 def _calibration(given: Any, path: Path) -> Calibration:

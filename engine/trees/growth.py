@@ -233,7 +233,6 @@ class Growth:
         *,
         full: bool = False,
         spared: tuple[str, int] | None = None,
-        source: str = "head",
         extras: RoundExtras | None = None,
     ) -> Draft:
         """The best `nodes` candidates by cumulative score, as it is believed, in level order; children in the order of
@@ -252,7 +251,7 @@ class Growth:
         if not full:
             return new
         group, logits = self._distributions(every.rows[kept])
-        sources = tuple(Source(kind=source, level=d) for d in new.depths)
+        sources = tuple(Source(kind="head", level=d) for d in new.depths)
         left, above = every.order[nodes:], every.parents
         left = left[np.isin(above[left], kept) | (above[left] < 0)][:MOST_PRUNED]  # their parent is in the tree
         name, size = spared or ("", 0)

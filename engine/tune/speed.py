@@ -8,7 +8,7 @@ from statistics import median, quantiles
 import numpy as np
 import torch
 
-from engine.config import Sampling
+from engine.config import TRAJECTORY_TEMPERATURE, Sampling
 from engine.draft import EMPTY, Draft, chain
 from engine.lab import Lab
 from engine.model import Forward
@@ -46,9 +46,9 @@ def text_like(length: int, vocab: int) -> list[int]:
     return text[:length]
 
 
-def measure(lab: Lab, history: int = 10_000, rounds: int = 200, sampling: Sampling | None = None) -> Iterator[Cost]:
+def measure(lab: Lab, history: int = 10_000, rounds: int = 200) -> Iterator[Cost]:
     """Drafters read `history` tokens in rounds of four, then `rounds` are timed; no model runs, its rows are random."""
-    sampling = sampling or Sampling(0.6)
+    sampling = Sampling(TRAJECTORY_TEMPERATURE)
     text, vocab = text_like(history + 4 * rounds, lab.vocab), lab.vocab
     generator = torch.Generator().manual_seed(0)
     logits = 3 * torch.randn(1100, vocab, generator=generator)
@@ -85,8 +85,7 @@ def _outcome(
         draft = chain(text[done : done + 3])
     rows = logits[done % 900 :][: len(draft) + 1]
     view = RoundView(draft, rows, sampling, streams.uniforms("accept", len(draft)), 0.5)
-    if sampling.temperature:
-        _ = view.p  # the rule has asked for it already
+    _ = view.p  # the rule has asked for it already
     return Outcome(
         draft, Forward(rows, rows, None, 1), Verdict([0, 1, 2], 0), view, text[done : done + 4], text[: done + 4]
     )
