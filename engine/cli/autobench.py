@@ -22,8 +22,8 @@ from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.model.devices import described
+from engine.tasks import FAMILIES
 
-TASKS = ("arithmetic", "functions", "sentences")
 CHAINS, STEPS = (3, 5, 7, 10, 16, 31), (4, 7, 9, 16, 31, 63)  # lengths of chains of a draft model, and of an MTP head
 BLOCKS = (4, 7, 10, 15)  # draft tokens of a DFlash drafter's blocks
 TREES = ((8, 3), (12, 3), (16, 5), (16, 9), (24, 7), (60, 7))  # nodes with the root, levels after the first
@@ -59,7 +59,7 @@ def bench_auto(args: argparse.Namespace) -> int:
             pair cannot run.
     """
     if args.prompts or args.prompt:
-        raise ConfigError("--auto compares on tasks: name one with --task, or none for " + ", ".join(TASKS) + ".")
+        raise ConfigError("--auto compares on tasks: name one with --task, or none for " + ", ".join(FAMILIES) + ".")
     specs = [parse_method(part) for part in (split(args.methods) if args.methods else GRID)]
     once(specs)
     for name, knobs in specs:
@@ -69,7 +69,7 @@ def bench_auto(args: argparse.Namespace) -> int:
         can = {card.name for card in lab.methods()}
         specs = [spec for spec in specs if spec[0] in can]
     _pairs(specs)  # before anything is measured
-    tasks, found = (args.task,) if args.task else TASKS, dict[str, Any]()
+    tasks, found = (args.task,) if args.task else FAMILIES, dict[str, Any]()
     for task in tasks:
         args.task = task
         ids = [lab.target.tokenizer.encode(one.text, args.chat) for one in prompts(args)]

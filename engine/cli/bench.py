@@ -16,7 +16,7 @@ from engine.bench.bookkeeping import bookkeeping
 from engine.bench.busy import beside
 from engine.bench.contenders import bandwidth, kept, loaded, ours, theirs
 from engine.bench.contest import Contender, Lap, Times, contest
-from engine.cli.autobench import TASKS, bench_auto
+from engine.cli.autobench import bench_auto
 from engine.cli.batchbench import SIZES, bench_batches, tell
 from engine.cli.compare import quality_lines
 from engine.cli.options import add_models, add_prompts, load_here, prompts, readable
@@ -29,7 +29,7 @@ from engine.kinds import COUNT, TO_FILE
 from engine.lab import Lab
 from engine.model.devices import described
 from engine.runs.loading import wanted
-from engine.tasks import Problem
+from engine.tasks import FAMILIES, Problem
 from engine.tasks.marking import OWN, marking
 from engine.tune.speed import measure
 
@@ -81,7 +81,7 @@ def add_parser(subparsers: Any) -> None:
         "--auto",
         action="store_true",
         help="instead of all that: settings that are left to the device (sd:gamma=auto) against fixed ones of the same "
-        f"methods, on a --task or on {', '.join(TASKS)}",
+        f"methods, on a --task or on {', '.join(FAMILIES)}",
     )
     parser.add_argument(
         "--no-transformers",

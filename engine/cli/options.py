@@ -18,6 +18,7 @@ from engine.files.shards import Shard
 from engine.kinds import COUNT, SIZE, THREADS, option
 from engine.lab import Lab
 from engine.model.assembly import UNCAPTURED
+from engine.model.graphs import SWITCH
 from engine.runs.assets import hub_files, kind_of, obstacle
 from engine.tasks import Problem, load_problems, tuning_problems
 from engine.tasks.marking import EMBEDDED, TASKS
@@ -105,7 +106,7 @@ def add_places(group: Any) -> None:
         )
     group.add_argument(
         "--graphs",
-        choices=("auto", "on", "off"),
+        choices=SWITCH,
         default="auto",
         help="capture passes as CUDA graphs; auto does where it can be (default: auto)",
     )
