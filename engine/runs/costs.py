@@ -37,6 +37,7 @@ from engine.trace.events import Round
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, MOST_NODES)  # tokens of a measured pass
 TURNS, FEW = 9, 1  # of every size and every length behind one that warms up; where a pass is long, few must do
 LONG = 0.1  # seconds of such a pass
+ROOM = 2 * MOST_NODES  # tokens of a context that what is timed leaves free, or half of a shorter one
 SHORT, DEEP, WIDE = 1, 7, 8  # levels of measured drafts, and nodes that go on in each level of a wide one
 NODES = 7  # of a measured tree that are verified
 AS_CHOSEN: dict[str, dict[str, KnobValue]] = {
@@ -87,7 +88,15 @@ def passes_of(target: Model, prompt: Sequence[int]) -> Curve:
     return passes.curve()
 
 
+def _roomy(pair: Pair, ids: Sequence[int]) -> tuple[int, ...]:
+    """A prompt, cut where there would be no room behind it: passes and drafts at the end of a context are short, and
+    what is measured serves every later run."""
+    context = min(model.context for model in (pair.target, *pair.models.values()))
+    return tuple(ids[: pair.target.source_of(ids) + max(context // 2, context - ROOM)])
+
+
 def _measured(pair: Pair, card: Card, kind: str, config: RunConfig) -> Costs:
+    config = replace(config, prompt_ids=_roomy(pair, config.prompt_ids))
     sizes = [(SHORT, 0), (DEEP, 0), *([] if kind == "chain" else [(DEEP, 1), (DEEP, WIDE)])]
     drafts, timed = (
         [_Drafts(pair, card, config, kind, *size) for size in sizes],

@@ -19,6 +19,7 @@ from engine.runs.running import prepare
 from engine.trace.events import Round
 from tests.engine.drafters.test_tree_distributions import toy_with_heads
 from tests.engine.toy import joint_distribution, toy_lab
+from tests.engine.zoo import make_model
 
 DEAR = Costs(Curve(((1, 2.0), (2, 2.3), (16, 6.0), (64, 20.0))), start=0.05, step=0.25, row=0.03, other=0.1)
 TREE = {"total_token": "auto", "depth": "auto"}
@@ -119,6 +120,20 @@ def test_costs_can_be_measured_on_a_text_that_ends_at_once(tmp_path: Path) -> No
     trace = lab.run("eagle3", [1, 2], **TREE)
     assert trace.token_ids == first and trace.end is not None and trace.end.reason == "eos"
     assert lab.costs("eagle3").verify(8) > 0
+
+
+@pytest.mark.parametrize("shorter", ["target", "draft"])
+def test_a_prompt_up_to_the_end_of_the_context_spoils_no_costs(tmp_path: Path, shorter: str) -> None:
+    """The first such run had taught all that followed what passes over two tokens take, and that a step takes nothing."""
+    contexts = {"target": 512, "draft": 512, shorter: 256}
+    models = {
+        role: make_model(tmp_path / role, layers=1, hidden=16, max_position_embeddings=n)
+        for role, n in contexts.items()
+    }
+    lab = Lab.load(**{role: str(path) for role, path in models.items()}, device="cpu", threads=1)
+    lab.run("sd", [5, 9] * 127, max_new_tokens=8, gamma="auto")
+    costs = lab.costs("sd")
+    assert costs.passes.samples[-1][0] == measuring.SIZES[-1] and costs.step > 0
 
 
 def test_drafts_of_every_size_are_timed_wherever_the_text_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
