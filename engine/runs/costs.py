@@ -27,6 +27,7 @@ from engine.drafters import DRAFTERS
 from engine.errors import ConfigError
 from engine.loop import Decoding
 from engine.methods.compose import build
+from engine.model.devices import synchronise
 from engine.model.load import Model
 from engine.parts import Kit, always_asking
 from engine.runs.pair import Pair
@@ -128,9 +129,8 @@ def _low(times: Sequence[float]) -> float:
 
 
 def _now(target: Model) -> float:
-    """Seconds on a clock, after the device has caught up."""
-    if target.device.type == "cuda":
-        torch.cuda.synchronize(target.device)
+    """Seconds on a clock, after its devices have caught up."""
+    synchronise({target.device, *target.devices})
     return perf_counter()
 
 
@@ -234,7 +234,8 @@ class _Drafts:
         method.shape.choice = _PlantedChain(self.levels) if chain else _Planted(self.levels, self.rows)
         session = self.pair.target.session(kit.capacity, method.drafter.taps)
         session.vocab = self.pair.vocab
-        self._run = Decoding(method, session, endless, self.config, kit.streams).run()
+        devices = self.pair.devices
+        self._run = Decoding(method, session, endless, self.config, kit.streams, devices=devices).run()
         self._first = next(self._run)  # the prompt was read, by heads within it
 
     def round(self) -> None:

@@ -6,6 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
+import torch
+
 from engine.config import Calibration, Card, KnobValue, RunConfig, Writer
 from engine.costs import Costs
 from engine.drafters import DRAFTERS
@@ -64,6 +66,12 @@ class Pair:
     def device(self) -> str:
         """Kind of the device that the models are on: "cpu", "cuda", ..."""
         return str(self.target.device.type)
+
+    @property
+    def devices(self) -> frozenset[torch.device]:
+        """Those that work for a run besides the CPU; who reads a clock waits for them (`engine.loop.Decoding`)."""
+        every = (self.target, *self.models.values())
+        return frozenset(device for one in every for device in one.devices if device.type != "cpu")
 
     @property
     def family(self) -> Family:

@@ -213,9 +213,8 @@ def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None
     session.vocab = pair.vocab
     if config.looks:
         _watch(session)
-    devices = {device for one in (pair.target, *kit.models.values()) for device in one.devices if device.type != "cpu"}
     return Decoding(
-        method, session, pair.target.tokenizer, config, kit.streams, kit=kit, writer=card.writer, devices=devices
+        method, session, pair.target.tokenizer, config, kit.streams, kit=kit, writer=card.writer, devices=pair.devices
     )
 
 
