@@ -40,7 +40,7 @@ class Universal:
         model = kit.model("draft")
         self.session = model.session(SPELT * kit.capacity)
         self.session.proposes = True
-        self.mine, self.theirs = kit.target.tokenizer, model.tokenizer
+        self.mine, self.theirs, self.rows = kit.target.tokenizer, model.tokenizer, model.vocab
 
     def begin(self, tokens: Sequence[int]) -> None:
         """Nothing: the session finds by itself what it knows of a text."""
@@ -51,7 +51,9 @@ class Universal:
         if room < 1:
             return EMPTY
         text = self.mine.decode(context.tokens)
-        ids = self.theirs.text_ids(text)
+        ids = [i for i in self.theirs.text_ids(text) if i < self.rows]  # its tokenizer may know more than it has rows
+        if not ids:
+            return EMPTY
         written = self._write(ids, min(shape.limit(), self.session.left(ids)), shape)
         new = added(self.theirs, ids, written)
         tokens = following(self.mine, text, new)[:room] if new else []

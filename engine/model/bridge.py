@@ -38,6 +38,7 @@ class Bridge:
     target: Tokenizer
     draft: Tokenizer
     moved: Mapping[int, int] = field(default_factory=dict)  # further ids of the target that the draft model can read
+    rows: int = 0  # ids that the draft model has rows for; its tokenizer may know more
     _read: dict[int, list[int]] = field(default_factory=dict)
 
     @cached_property
@@ -62,15 +63,16 @@ class Bridge:
         )
 
     def text_ids(self, tokens: Sequence[int]) -> list[int]:
-        """The draft model's ids of the text of some of the target's, as at the start of a sequence."""
-        return self.draft.text_ids(self.target.decode(tokens))
+        """The draft model's ids of the text of some of the target's, as at the start of a sequence, but for those that
+        it has no rows for."""
+        return [i for i in self.draft.text_ids(self.target.decode(tokens)) if i < self.rows]
 
     def reads(self, token: int) -> list[int]:
         """The draft model's ids for one of the target's in the middle of a text; none for a special token that it does
-        not know."""
+        not know, or where it has no rows for them."""
         found = self._read.get(token)
         if found is None:
-            found = self._read[token] = self._spelt(token)
+            found = self._read[token] = [i for i in self._spelt(token) if i < self.rows]
         return found
 
     def _spelt(self, token: int) -> list[int]:
@@ -106,7 +108,7 @@ def bridge(target: Model, draft: Model) -> Bridge:
     ids = min(target.vocab, max(va.values(), default=-1) + 1)  # that the target may write, padding rows apart
     if va == vb and (draft.vocab >= ids or target.seam):
         shared = tuple(range(min(target.vocab, draft.vocab)))
-        return Bridge("same", shared, shared, len(shared), a, b)
+        return Bridge("same", shared, shared, len(shared), a, b, rows=draft.vocab)
     kind: Kind = "specials" if _specials_apart(a, b, va, vb) else "pieces"
     pairs = _agreeing(va, vb) if kind == "specials" else _pieces(a, b, va, vb)
     pairs = sorted((i, j) for i, j in pairs if i < target.vocab and j < draft.vocab)
@@ -116,7 +118,7 @@ def bridge(target: Model, draft: Model) -> Bridge:
         )
     moved = {i: j for name, i in va.items() if (j := vb.get(name, i)) < draft.vocab} if kind == "specials" else {}
     mine, theirs = zip(*pairs, strict=True)
-    return Bridge(kind, mine, theirs, target.vocab, a, b, moved)
+    return Bridge(kind, mine, theirs, target.vocab, a, b, moved, draft.vocab)
 
 
 def _same_kind(target: Model, draft: Model) -> None:
@@ -251,11 +253,11 @@ class BridgedSession:
         """Nothing reads ahead here: the draft model's ids for a token are the host's to know."""
         return None
 
-    def common(self) -> float:
-        """Share of the draft model's last distribution, at temperature 1, that lies on common tokens."""
+    def common(self) -> Tensor:
+        """Share of the draft model's last distribution, at temperature 1, that lies on common tokens []."""
         assert self._row is not None
         row = self._row[0].float()
-        return float((row[self._theirs].logsumexp(-1) - row.logsumexp(-1)).exp().clamp(max=1.0))
+        return (row[self._theirs].logsumexp(-1) - row.logsumexp(-1)).exp().clamp(max=1.0)
 
     def _reading(self, tokens: list[int]) -> list[int]:
         """The draft model's ids for the target's; what is known of an earlier reading stays."""
@@ -273,6 +275,6 @@ class BridgedSession:
         for token in tokens[known:]:
             self._ids = self._ids + self.bridge.reads(token)
             self._ends.append(len(self._ids))
-        self._ids = self._ids or [self.bridge.draft.blank]
+        self._ids = self._ids or [min(self.bridge.draft.blank, self.bridge.rows - 1)]
         self._tokens = tokens
         return self._ids

@@ -69,8 +69,8 @@ def write_chain(
 
     Each is the argmax when greedy, else a draw from the processed distribution. `after` gives the raw logits [1, V]
     behind a sequence, and is asked with one token more each time, or `onward` is where there is one; `source` where the
-    last token came from. On another device than the CPU, a shape that does not look at logits has the chain written
-    `onward` without a stop; the tokens are then read all at once.
+    last token came from, in which a number may be a tensor still. On another device than the CPU, a shape that does not
+    look at logits has the chain written `onward` without a stop; the tokens are then read all at once.
     """
     limit = min(most_of(shape), context.room, context.space, left)
     if limit < 1:
@@ -100,16 +100,16 @@ def write_block(
         EngineFault: a logit is NaN.
     """
     rows = rows_NV[: min(context.room, context.space)]
-    n = shape.among(rows) if isinstance(shape, Surveying) else _asked(shape, rows)
+    n = shape.among(rows) if isinstance(shape, Surveying) else asked(shape, rows)
     if not n:
         return EMPTY
     rows = rows[:n]
     dists = None if context.sampling.greedy else distribution(rows, context.sampling)
     if dists is None:
-        tokens, _ = _sound(first_argmax(rows), rows)
+        tokens, _ = sound(first_argmax(rows), rows)
     else:
         us = context.streams.coming("draft", n)
-        tokens, _ = _sound(torch.cat([drawn(p_V, u) for p_V, u in zip(dists, us, strict=True)]), rows)
+        tokens, _ = sound(torch.cat([drawn(p_V, u) for p_V, u in zip(dists, us, strict=True)]), rows)
     n = next((i for i, token in enumerate(tokens, 1) if token in stops), n)
     if dists is not None:
         context.streams.uniforms("draft", n)
@@ -118,11 +118,16 @@ def write_block(
     return _kept(context, shape, made, rows[:n], {"passes": 1})
 
 
-def _asked(shape: ChainShape, rows_NV: Tensor) -> int:
-    """How many of the places a shape wants that is asked for one after the other."""
+def asked(shape: ChainShape, rows_NV: Tensor) -> int:
+    """How many of the places a shape wants that is asked for one after the other; what it looks at of rows on another
+    device than the CPU comes by one transfer."""
     if not getattr(shape, "looks", True):
         return len(rows_NV)
-    return next((i for i, row in enumerate(rows_NV) if not shape.more(i, row)), len(rows_NV))
+    if rows_NV.device.type == "cpu" or not isinstance(shape, Weighing):
+        return next((i for i, row in enumerate(rows_NV) if not shape.more(i, row)), len(rows_NV))
+    weights: list[float] = shape.weigh(rows_NV).tolist()
+    each = enumerate(zip(weights, rows_NV, strict=True))
+    return next((i for i, (weight, row) in each if not shape.goes_on(i, weight, row)), len(rows_NV))
 
 
 def most_of(shape: ChainShape) -> int:
@@ -139,7 +144,7 @@ def _kept(context: Context, shape: ChainShape, made: Chain, logits: Tensor, extr
             distributions=torch.stack(made.drawn) if made.drawn else None,
             logits=logits,
             scores=_scores(logits, made.tokens) if context.full else None,
-            sources=tuple(made.sources) if context.full else None,
+            sources=_told(made.sources) if context.full else None,
             confidence=made.gauged,
             extras=extras or {},
         )
@@ -210,7 +215,7 @@ def _at_once(
         row = onward.ahead(ids[-1])
         made.rows.append(row)
     logits = torch.cat(made.rows)
-    tokens, gauged = _sound(torch.cat(ids), logits, shape.gauge(logits) if isinstance(shape, Gauging) else None)
+    tokens, gauged = sound(torch.cat(ids), logits, shape.gauge(logits) if isinstance(shape, Gauging) else None)
     onward.told(tokens)
     n = next((i for i, token in enumerate(tokens, 1) if token in stops), limit)
     if us:
@@ -262,7 +267,7 @@ def _weighed(shape: Weighing, drafted: int, row_1V: Tensor, at_1: Tensor) -> int
     Raises:
         EngineFault: a logit is NaN.
     """
-    (token,), (weight,) = _sound(at_1, row_1V, shape.weigh(row_1V))
+    (token,), (weight,) = sound(at_1, row_1V, shape.weigh(row_1V))
     return token if shape.goes_on(drafted, weight, row_1V[0]) else None
 
 
@@ -274,7 +279,7 @@ def first_choice(row_1V: Tensor) -> int:
     """
     if row_1V.device.type == "cpu":  # the session has looked
         return int(row_1V.numpy().argmax() if row_1V.dtype == torch.float32 else first_argmax(row_1V))
-    return _sound(first_argmax(row_1V), row_1V)[0][0]
+    return sound(first_argmax(row_1V), row_1V)[0][0]
 
 
 def first_choices(row_1V: Tensor, limit: int, onward: Ahead) -> list[int]:
@@ -287,12 +292,12 @@ def first_choices(row_1V: Tensor, limit: int, onward: Ahead) -> list[int]:
     while len(ids) < limit:
         rows.append(onward.ahead(ids[-1]))
         ids.append(first_argmax(rows[-1]))
-    tokens, _ = _sound(torch.cat(ids), torch.cat(rows))
+    tokens, _ = sound(torch.cat(ids), torch.cat(rows))
     onward.told(tokens)
     return tokens
 
 
-def _sound(ids_N: Tensor, rows_NV: Tensor, more_N: Tensor | None = None) -> tuple[list[int], list[float]]:
+def sound(ids_N: Tensor, rows_NV: Tensor, more_N: Tensor | None = None) -> tuple[list[int], list[float]]:
     """Ids, and perhaps more numbers, on the host by one transfer, if the rows that they come from are sound.
 
     Raises:
@@ -302,6 +307,16 @@ def _sound(ids_N: Tensor, rows_NV: Tensor, more_N: Tensor | None = None) -> tupl
     if faulty:
         raise EngineFault(NAN)
     return ids, more[0] if more else []
+
+
+def _told(sources: list[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """Where tokens came from, with numbers in place of tensors that hold one: these come by one transfer."""
+    open_ = [(source, name) for source in sources for name, value in source.items() if isinstance(value, Tensor)]
+    if open_:
+        numbers = read(*(source[name] for source, name in open_))
+        for (source, name), (number,) in zip(open_, numbers, strict=True):
+            source[name] = number
+    return tuple(sources)
 
 
 def _scores(logits: Tensor, tokens: list[int]) -> tuple[float, ...]:

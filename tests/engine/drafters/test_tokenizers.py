@@ -182,6 +182,18 @@ def test_a_draft_model_of_fewer_rows_leaves_the_target_its_ids(zoo: Zoo, tmp_pat
     assert "the 60 ids that agree can be drafted" in pair.bridge("draft").words()
 
 
+@pytest.mark.parametrize("method", ["sd", "universal"])
+def test_a_draft_model_is_given_no_id_that_it_has_no_row_for(method: str) -> None:
+    """Its tokenizer may know more, and spell the target's text by it: on a GPU such an id ends the process's work there."""
+    lab = mixed_lab("xabcd")  # the rows end before d
+    lab.models["draft"] = toy_model(toy_table(4, 5), "other")
+    lab.models["draft"].tokenizer = Tokenizer(spelt("xabcd"), [])
+    for prompt in ([3, 0, 1, 3], [3], [0, 3, 3, 1]):
+        want = lab.run("ar", prompt, max_new_tokens=24).token_ids
+        trace = lab.run(method, prompt, max_new_tokens=24)
+        assert trace.token_ids == want and 3 in want and any(event.drafted for event in trace.rounds)
+
+
 # --- common pieces (TLI) ------------------------------------------------------------------------------------------------
 
 
@@ -194,7 +206,7 @@ def test_the_draft_distribution_is_renormalised_over_common_pieces() -> None:
     q, p = distribution(logits, SAMPLED)[0], plain.softmax(-1)
     common = p[[2, 3, 0]]
     assert torch.allclose(q[[0, 1, 3]], common / common.sum())
-    assert session.common() == pytest.approx(float(common.sum()))
+    assert float(session.common()) == pytest.approx(float(common.sum()))
     with pytest.raises(ConfigError, match="whole draft"):
         session.forward([0, 1], Draft((1,), (-1,)))
 
