@@ -11,6 +11,7 @@ from engine.lookup.pool import Met, Pool, trie
 from engine.lookup.window import Window
 from engine.model import Model
 from engine.parts import Context, Kit, Knobs, NgramShape, Outcome
+from engine.parts.writing import sound
 from engine.sampling import first_argmax
 from engine.trace.records import RoundExtras, Source
 
@@ -86,7 +87,8 @@ class Lookahead:
         rows = outcome.forward.logits[1 + len(outcome.draft) :]
         if window is None or beside is None or len(rows) != len(beside):  # a rule may have had the draft left unread
             return
-        answers = first_argmax(rows[-window.width :]).tolist()
+        last = first_argmax(rows[-window.width :])
+        answers = last.tolist() if rows.device.type == "cpu" else sound(last, rows)[0]  # there the session has looked
         root = outcome.tokens[-1 - len(outcome.emitted)]
         for first, tail in window.ngrams(root, answers):
             self.pool.put(first, tail, Met(self.history.trajectory, self._round), self._most)

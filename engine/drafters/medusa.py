@@ -16,6 +16,7 @@ from engine.heads.follow import Follower
 from engine.heads.graphs import levels_of
 from engine.heads.medusa import MedusaHead
 from engine.parts import Context, Kit, Knobs, Outcome
+from engine.parts.writing import asked
 from engine.sampling import read, wide
 from engine.trees.template import Template, chain_template
 
@@ -72,7 +73,7 @@ class Medusa:
         if limit < 1:
             return EMPTY
         logits = self._logits(state, limit)
-        n = next((i for i in range(limit) if not shape.more(i, logits[i])), limit)
+        n = asked(shape, logits)
         plain = self._fill(chain_template(n), state, True, logits[:n]) if n else EMPTY
         made = chain(plain.tokens, logits=plain.logits, scores=plain.scores, sources=plain.sources, extras=plain.extras)
         kept: Draft = shape.keep(made)
