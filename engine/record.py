@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+import torch
 from torch import Tensor
 
 from engine.config import Writer
 from engine.draft import CanvasDraft, Draft
-from engine.sampling import read
+from engine.sampling import read, sent
 from engine.threshold import OVERLAP_N
-from engine.trace.events import Node, Round, Token, TopN
+from engine.trace.events import Node, Round, Token
 from engine.verify import Verdict
 from engine.view import RoundView
 
@@ -41,7 +42,7 @@ class Recorder:
         draft, accepted = view.draft, min(len(verdict.path), len(emitted))
         pieces = [self._piece(token) for token in emitted]
         tokens = tokens_of(view, verdict, emitted, pieces, start, index, self._full)
-        if self._looks and view.looks is not None:
+        if tokens and self._looks and view.looks is not None:
             looked_at(tokens, view.looks, verdict, self._looks)
         nodes = nodes_of(view, verdict, len(emitted), self._rule, self._overlap_n) if self._full else []
         if self._writer == "draft":
@@ -151,13 +152,6 @@ def nodes_of(view: RoundView, verdict: Verdict, emitted: int, rule: str, overlap
     return out
 
 
-def _first(shares_Z: Tensor, n: int) -> TopN:
-    """The first n entries of a row of shares, zeros left out."""
-    top = shares_Z.topk(min(n, len(shares_Z)))
-    values, ids = read(top.values, top.indices)
-    return [(i, p) for i, p in zip(ids, values, strict=True) if p > 0]
-
-
 def _blocker(view: RoundView, verdict: Verdict, node: int) -> int | None:
     """The tested ancestor at which the walk left this node's branch; None when an elder sibling was taken instead."""
     while node >= 0:
@@ -184,10 +178,15 @@ def tokens_of(
 
 
 def looked_at(tokens: Sequence[Token], looks_MZ: Tensor, verdict: Verdict, n: int) -> None:
-    """Note for each token the n places of the source that the row which gave or judged it looked at most."""
+    """Note for each token the n places of the source that the row which gave or judged it looked at most, zeros left
+    out."""
+    rows = [verdict.path[i - 1] + 1 if i else 0 for i in range(len(tokens))]
+    top = looks_MZ.index_select(0, sent(rows, looks_MZ.device, torch.long)).topk(min(n, looks_MZ.shape[1]))
+    values, ids = read(top.values, top.indices)
+    width = top.indices.shape[1]
     for i, token in enumerate(tokens):
-        row = verdict.path[i - 1] + 1 if i else 0
-        token.looks = _first(looks_MZ[row], n)
+        mine = slice(i * width, (i + 1) * width)
+        token.looks = [(at, share) for at, share in zip(ids[mine], values[mine], strict=True) if share > 0]
 
 
 def drafts_alone(tokens: Sequence[Token], nodes: Sequence[Node]) -> None:

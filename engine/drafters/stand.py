@@ -151,10 +151,10 @@ class Stand:
         top = distributions_NV.topk(min(2 * self.stored, distributions_NV.shape[-1]), dim=-1)
         flat = torch.cat((top.indices.to(top.values.dtype), top.values), -1).tolist()
         k = top.indices.shape[-1]
-        full = bool(self.knobs["merge_full"])
+        whole = distributions_NV.cpu() if self.knobs["merge_full"] else None  # of which single entries are asked for
         for i, (context, row, place) in enumerate(zip(contexts, flat, places, strict=True)):
             entries: Entries = cut(list(zip(map(int, row[:k]), row[k:], strict=True)), self.stored)
-            self.table.see(context, entries, place, partial(_at, distributions_NV[i]) if full else None)
+            self.table.see(context, entries, place, None if whole is None else partial(_at, whole[i]))
 
 
 def _at(distribution_V: Tensor, token: int) -> float:

@@ -26,6 +26,10 @@ NUMBERS: dict[str, Read] = {
     "gap": lambda view, node, n: view.ranks[node][1],
     "confidence": lambda view, node, n: view.draft.confidence[node] if view.draft.confidence else None,
 }
+BROUGHT = {  # number -> the part of a view that it is read from
+    **dict.fromkeys(("h_draft", "h_target", "overlap"), "stats"),
+    **dict.fromkeys(("rank", "gap"), "ranks"),
+}
 
 
 class ThresholdRule:
@@ -56,6 +60,10 @@ class ThresholdRule:
 
     def decide(self, view: RoundView) -> Verdict:
         """The exact walk with a veto or an override, or the declaration alone."""
+        view.along(*(BROUGHT[name] for name in self.names if name in BROUGHT))
+        if view.sampling.greedy and {"p", "q"} & {*self.names}:
+            view.along("stats")
+        view.along("several" if self.effect == "veto" else "choice")
         if self.effect == "veto":
             return walk(view, bonus=self.bonus, veto=self._veto)
         if self.effect == "override":
@@ -69,7 +77,7 @@ class ThresholdRule:
 
     def _veto(self, view: RoundView, node: int) -> Reason | None:
         seen = self.numbers(view, node)
-        if not self.holds(seen) or int((view.logits[view.draft.parents[node] + 1] > -float("inf")).sum()) < 2:
+        if not self.holds(seen) or not view.several(view.draft.parents[node] + 1):
             return None  # with one finite logit nothing would be left
         return {"id": "threshold_veto", **_told(seen), "remove": view.draft.tokens[node]}
 

@@ -5,6 +5,8 @@ Entropy-aware speculative decoding, sections 3.3 to 3.5, eq. 2 to 7, algorithm 1
 
 from typing import ClassVar, cast
 
+from torch import Tensor
+
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
 from engine.sampling import entropy
@@ -153,6 +155,8 @@ class EntropyVeto:
 
     def decide(self, view: RoundView) -> Verdict:
         view.along("stats", "several")
+        if self.temperature != 1.0 and view.draft.logits is not None:
+            view.along(hot=self._hot)
         correction = cast(Correction, self.knobs["correction"])
         verdict = walk(view, correction=correction, bonus=self.bonus, veto=self._veto)
         if self.temperature != 1.0:  # the entropies of a node are recorded at temperature 1
@@ -190,5 +194,11 @@ class EntropyVeto:
     def _entropies(self, view: RoundView, node: int) -> tuple[float | None, float]:
         if self.temperature == 1.0 or view.draft.logits is None:
             return view.stats.h_draft(node), view.stats.target.h[view.draft.parents[node] + 1]
-        rows = (view.draft.logits[view.draft.group[node]], view.logits[view.draft.parents[node] + 1])
-        return float(entropy(rows[0], self.temperature)), float(entropy(rows[1], self.temperature))
+        theirs, ours = view.brought("hot")
+        return theirs[view.draft.group[node]], ours[view.draft.parents[node] + 1]
+
+    def _hot(self, view: RoundView) -> tuple[Tensor, ...]:
+        """Entropies of all rows of the draft model and the target, at the temperature that is asked for."""
+        assert view.draft.logits is not None
+        both = view.draft.logits.to(view.logits.device), view.logits
+        return tuple(entropy(rows, self.temperature) for rows in both)
