@@ -75,13 +75,22 @@ class RoundView:
                 self._bring({*self._wanted, name} - self._brought.keys())
         return self._brought[name]
 
-    def _bring(self, names: set[str]) -> None:
-        parts = {name: self._part(name)(self) for name in sorted(names)}
-        flat = [tensor for part in parts.values() for tensor in part]
-        (faulty,), *numbers = read(torch.isnan(self.logits).any(), *flat)
+    def sound(self, *parts: Tensor) -> list[list[Any]]:
+        """Tensors as flat lists, by one transfer, if the logits that they come from are sound.
+
+        Raises:
+            EngineFault: as `brought`.
+        """
+        if self.here:
+            return read(*parts)
+        (faulty,), *numbers = read(torch.isnan(self.logits).any(), *parts)
         if faulty:
             raise EngineFault(NAN)
-        lists = iter(numbers)
+        return numbers
+
+    def _bring(self, names: set[str]) -> None:
+        parts = {name: self._part(name)(self) for name in sorted(names)}
+        lists = iter(self.sound(*(tensor for part in parts.values() for tensor in part)))
         self._brought |= {name: [next(lists) for _ in part] for name, part in parts.items()}
 
     def _part(self, name: str) -> Part:
@@ -361,14 +370,17 @@ def _alive(tops: list[TopN]) -> list[TopN]:
 
 def rows_of(values: list[float], ids: list[int], n: int, rows_RV: Tensor) -> list[TopN]:
     """Flat lists of first probabilities and ids (`first_ids`) as the first n of each row: likeliest first, equal ones
-    by id. Where more are equal than the lists hold, the row itself is sorted."""
+    by id. Rows of which more are equal than the lists hold are sorted themselves, by one transfer for all of them."""
     count = len(rows_RV)
     pairs, width = list(zip(ids, values, strict=True)), len(ids) // count if count else 0
     found = [pairs[r * width : (r + 1) * width] for r in range(count)]
-    for r, row in enumerate(found):
-        if n < width < rows_RV.shape[-1] and row[-1][1] == row[n - 1][1] > 0:
-            order = wide(rows_RV[r]).sort(dim=-1, descending=True, stable=True).indices[:n].tolist()
-            found[r] = [(i, p) for i, (_, p) in zip(order, row, strict=False)]
+    few = n < width < rows_RV.shape[-1]
+    tied = [r for r, row in enumerate(found) if few and row[-1][1] == row[n - 1][1] > 0]
+    if tied:
+        rows = wide(rows_RV.index_select(0, sent(tied, rows_RV.device)))
+        (order,) = read(rows.sort(dim=-1, descending=True, stable=True).indices[:, :n])
+        for at, r in enumerate(tied):
+            found[r] = [(i, p) for i, (_, p) in zip(order[at * n : (at + 1) * n], found[r], strict=False)]
     return [row[:n] for row in found]
 
 

@@ -9,7 +9,7 @@ import torch
 
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
-from engine.sampling import read, sent, wide
+from engine.sampling import sent, wide
 from engine.threshold import Threshold
 from engine.trace.records import RoundExtras
 from engine.trees.beams import BeamDraft
@@ -62,7 +62,7 @@ def _candidates(view: RoundView, draft: BeamDraft) -> tuple[list[tuple[float, in
     vocab = summed_BV.shape[1]
     stops = sent(sorted(draft.stops), rows.device, torch.long)
     open_B = summed_BV.index_fill(1, stops, -torch.inf).amax(1)
-    scores, places, open_ones = read(best.values, best.indices, open_B)
+    scores, places, open_ones = view.sound(best.values, best.indices, open_B)
     pairs = zip(scores, places, strict=True)
     return [(score, index // vocab, index % vocab) for score, index in pairs], open_ones
 

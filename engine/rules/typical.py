@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
-from engine.sampling import read, sent
+from engine.sampling import sent
 from engine.threshold import Compare, Op, Recorded, Setting, Threshold, bind, value
 from engine.trace.records import Reason
 from engine.verify import Check, Verdict, walk
@@ -68,7 +68,7 @@ class Typical:
         rows = p.index_select(0, sent([parent + 1 for parent in draft.parents], p.device))
         mine = rows.gather(1, sent(draft.tokens, rows.device).unsqueeze(1)).squeeze(1)
         h = -(rows * rows.log()).nan_to_num_(0.0).sum(-1)
-        shares, entropies, logs = read(mine, h, mine.log())
+        shares, entropies, logs = view.sound(mine, h, mine.log())
         seen = [{"p": share, "h": entropy} for share, entropy in zip(shares, entropies, strict=True)]
         holds = [bool(self.holds(numbers)) for numbers in seen]
         path = self._longest(view, holds, logs)
