@@ -64,7 +64,8 @@ class DynamicTree:
         if self.choice is None:
             return None
         if grown.width == 1:
-            chances, tokens = [self._follow(grown)], grown.fresh.tolist()
+            (said,), tokens = read(grown.best, grown.fresh)
+            chances = [self._follow(said)]
         else:
             scores, tokens = read(grown.best, grown.fresh)
             chances = list(map(exp, scores))
@@ -72,9 +73,9 @@ class DynamicTree:
         rows = self.choice.onward([chances[place] for place in open_], stops=self.stops, prunes=self.prunes)
         return None if rows == len(chances) else open_[:rows]
 
-    def _follow(self, grown: Growth) -> float:
-        """The chance of a chain's last node, which is asked for on the host alone: nothing is ranked by it."""
-        said: float = grown.best.item()
+    def _follow(self, said: float) -> float:
+        """The chance of a chain's last node, of whose path the drafter says so much (a log-probability), on the
+        host alone: nothing is ranked by it."""
         above = self._chances[-1] if self._chances else 1.0
         self._chances.append(above * self._trust.likeliest(exp(said - self._said)))
         self._said = said
@@ -86,7 +87,7 @@ class DynamicTree:
             return plan
         if grown.width == 1:
             if len(self._chances) < grown.levels:
-                self._follow(grown)
+                self._follow(grown.best.item())
         else:
             every = grown.candidates()
             self._chances = np.exp(every.believed[every.order[: plan.nodes]]).tolist()
