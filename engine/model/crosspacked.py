@@ -14,17 +14,17 @@ from torch import Tensor
 from engine.model.crossed import CrossCache, CrossDecoder, Single
 from engine.model.decoder import Rows
 from engine.model.slabs import Layout, Padded, Part, Slab, hidden
+from engine.sampling import sent
 
 
 class CrossSlab(Slab):
-    """A slab, and room for as many sources [L][B, Z, 2H, C] with the length of each."""
+    """A slab, and room for as many sources [L][B, Z, 2H, C]."""
 
     def __init__(self, decoder: CrossDecoder, places: int, slots: int, source: int) -> None:
         """`source`: tokens of the longest."""
         L, H, C = len(decoder.layers), decoder.heads, decoder.channels
         super().__init__(decoder.embedding, L, places, slots, H, C)
         self.sources = Slab(decoder.embedding, L, places, source, H, C).layers
-        self.lengths = torch.zeros(places, dtype=torch.long, device=decoder.embedding.device)
 
 
 class CrossPlaceCache(CrossCache):
@@ -37,7 +37,6 @@ class CrossPlaceCache(CrossCache):
 
     def keep(self, source_LZ2HC: Sequence[Tensor]) -> None:
         Z = len(source_LZ2HC[0])
-        self.slab.lengths[self.place] = Z
         self.source = [_split(layer[self.place, :Z]) for layer in self.slab.sources]
         for mine, own in zip(self.source, source_LZ2HC, strict=True):
             mine.copy_(own.permute(1, 2, 0, 3))
@@ -85,9 +84,9 @@ class _Sights:
         }
         if rows.padded:
             self.mask = self._mask(rows.padded)
-            lengths = rows.padded.of(self.slab.lengths)
-            self.Z = int(lengths.max())
-            within = torch.arange(self.Z, device=lengths.device) < lengths[:, None]
+            lengths = [rows.parts[i].cache.source[0].shape[-2] for i in rows.short]
+            self.Z, device = max(lengths), decoder.embedding.device
+            within = torch.arange(self.Z, device=device) < sent(lengths, device)[:, None]
             self.source_mask = hidden(within, decoder.embedding)[:, None, None]  # [n, 1, 1, Z]
 
     def written(self, layer: int, qkv_N3HC: Tensor) -> Tensor:

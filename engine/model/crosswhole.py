@@ -12,6 +12,7 @@ from transformers.utils import ModelOutput
 from engine.model.decoder import New, Rows
 from engine.model.network import Given, cache_name, logits_of
 from engine.model.skipping import Skipper
+from engine.sampling import sent
 
 
 class WholeCache:
@@ -74,12 +75,10 @@ class WholeDecoder:
             )
         if any(type(layer) is not DynamicLayer for layer in cache.kv.self_attention_cache.layers):
             raise NotImplementedError("its cache cannot be cut back to the accepted tokens")
-        hidden = out.decoder_hidden_states
-        kept = [hidden[i][0] for i in sorted(taps)]
-        return Rows(self._allowed(out.logits[0, -want:]), hidden[-1][0], torch.cat(kept, -1) if kept else None)
+        home, states = new.ids.device, out.decoder_hidden_states  # layers may be spread over several devices
+        kept = [states[i][0].to(home) for i in sorted(taps)]
+        logits = self._allowed(out.logits[0, -want:].to(home))
+        return Rows(logits, states[-1][0].to(home), torch.cat(kept, -1) if kept else None)
 
     def _allowed(self, logits: Tensor) -> Tensor:
-        if self.never:
-            logits = logits.clone()
-            logits[:, self.never] = -torch.inf
-        return logits
+        return logits.index_fill(1, sent(self.never, logits.device, torch.long), -torch.inf) if self.never else logits

@@ -73,9 +73,9 @@ class Layout(Generic[P]):
         for (a, b), part in zip(self.spans, self.parts, strict=True):
             if part.new.pos is not None:
                 self.pos[a:b] = part.new.pos
-        short = [i for i, size in enumerate(self.sizes) if size <= SHORT]
-        self.padded = Padded(self, short) if len(short) > 1 else None
-        self.alone = [i for i in range(len(parts)) if self.padded is None or i not in short]
+        self.short = [i for i, size in enumerate(self.sizes) if size <= SHORT]
+        self.padded = Padded(self, self.short) if len(self.short) > 1 else None
+        self.alone = [i for i in range(len(parts)) if self.padded is None or i not in self.short]
 
     @property
     def ids(self) -> Tensor:
