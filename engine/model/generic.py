@@ -195,7 +195,7 @@ class GenericDecoder:
             out = self.hf(
                 output_hidden_states=every,
                 **self._given(cache, new, pos),
-                **({"logits_to_keep": self._rows(T, want, pos.device)} if self._keep else {}),
+                **({"logits_to_keep": self._rows(T, want)} if self._keep else {}),
             )
         self._took(cache, out)
         seen, self._last = self._last, None
@@ -213,10 +213,10 @@ class GenericDecoder:
         given = {"input_ids": new.ids[None], "use_cache": True, self._cached: cache.kv}
         return given | ({"position_ids": pos[None], "attention_mask": self._masks(new, pos)} if self._placed else {})
 
-    def _rows(self, T: int, want: int, device: torch.device) -> "int | Tensor":
+    def _rows(self, T: int, want: int) -> int | slice:
         """Which rows logits are wanted of. Told a number, transformers leaves all others out of the last layers where
-        these share keys (Gemma 4), and the states of all rows are wanted."""
-        return torch.arange(T - want, T, device=device) if self._shared else want
+        these share keys (Gemma 4), and the states of all rows are wanted; a slice suits whatever device they are on."""
+        return slice(T - want, T) if self._shared else want
 
     def _masks(self, new: New, pos: Tensor) -> "Tensor | dict[str, Tensor | None]":
         """Who sees whom: one mask where all layers see as far, else one by the name of each kind of layer."""

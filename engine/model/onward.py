@@ -10,6 +10,7 @@ from torch import Tensor
 from engine.model.decoder import New
 from engine.model.generic import GenericDecoder
 from engine.model.layers import Layers
+from engine.model.network import home_of
 
 COPIES = 3  # of earlier places that are kept to go back to; some hold keys and values of all tokens
 
@@ -101,7 +102,7 @@ class RereadingDecoder(GenericDecoder):
         self.slow = "Every pass reads the whole text again."
 
     def cache(self, capacity: int) -> Any:
-        return Text(self.hf.get_input_embeddings().weight.device)
+        return Text(home_of(self.hf))
 
     def _given(self, cache: Any, new: New, pos: Tensor) -> dict[str, Any]:
         cache.ids = torch.cat((cache.ids[: new.start], new.ids))
