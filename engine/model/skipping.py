@@ -21,7 +21,7 @@ class Skipper:
             self._watch = self.layers[0].register_forward_hook(self._note)
 
     def _note(self, layer: Any, given: Any, output: Any) -> None:
-        self._more = len(output) - 1 if isinstance(output, tuple) else None
+        self._more = len(output) - 1 if isinstance(output, tuple | list) else None
         self._watch.remove()
 
     def _pass(self, hidden_states: Any, *args: Any, **more: Any) -> Any:
