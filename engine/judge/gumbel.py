@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from engine.config import Sampling
-from engine.sampling import distribution, first_argmax
+from engine.sampling import distribution, exactly, first_argmax
 
 GREEDY = Sampling()
 
@@ -42,6 +42,6 @@ class Chooser:
         """One token a row; `prefixes[i]` holds all ids before it, prompt included."""
         if self.sampling.greedy:
             return first_argmax(logits_MV).tolist()  # type: ignore[no-any-return]
-        field, logp = GumbelField(self.seed), distribution(logits_MV, self.sampling).double().log().cpu()
+        field, logp = GumbelField(self.seed), exactly(distribution(logits_MV, self.sampling)).log().cpu()
         noise = torch.stack([field.at(prefix, logp.shape[1]) for prefix in prefixes])
         return first_argmax(logp + noise).tolist()  # type: ignore[no-any-return]

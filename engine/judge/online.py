@@ -20,6 +20,7 @@ from engine.judge.criterion import Criterion, Response
 from engine.judge.events import ForkGenerated, Label, Labelled, MismatchFound, PromptFinished, PromptStarted
 from engine.judge.search import Prompt, SearchEvent
 from engine.model import Tokenizer
+from engine.sampling import exactly
 from engine.trace.records import Reason
 from engine.verify import Verdict, walk
 from engine.view import RoundView
@@ -112,7 +113,7 @@ class OnlineRule:
         ended = any(i in self.search.tokenizer.stop_ids for i in before[len(self.prompt.ids) :])
         if self._windows == 0 or ended or t >= self.room:
             return False, {"id": "not_mined"}, None
-        likely = float(torch.softmax(view.logits[row].double(), -1)[token])
+        likely = float(torch.softmax(exactly(view.logits[row]), -1)[token])
         label = self._tried(before, t, view.choice[row], token, likely)
         self.labels.append(label)
         self._events.append(Labelled(label, []))
