@@ -26,7 +26,7 @@ class SparseDistributions:
     def __init__(self, entries: Sequence[Sequence[tuple[int, float]]], vocab: int) -> None:
         """`entries[g]` are the tokens of distribution g with their probabilities."""
         self.entries, self.vocab = entries, vocab
-        self._last: tuple[int, Tensor] = (-1, torch.empty(0, dtype=torch.float32))
+        self._last: tuple[int, Tensor] = (-1, torch.empty(0, dtype=torch.float32, device="cpu"))
 
     def __len__(self) -> int:
         return len(self.entries)

@@ -46,7 +46,7 @@ class Mtp:
         self._read = 0  # committed pairs in the memory
         self._state: Tensor | None = None  # after the last of them [1, D]
         self._root = self._level = 0  # tokens before the chain being written; tokens of it that the head has read
-        self._reached: Tensor = torch.empty(0, dtype=torch.float32)  # state after the last of those [1, D]
+        self._reached = torch.empty(0, dtype=torch.float32, device=self.device)  # state after the last of those [1, D]
 
     def begin(self, tokens: Sequence[int]) -> None:
         self._read, self._state = 0, None

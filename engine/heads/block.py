@@ -46,7 +46,8 @@ class Yarn:
             half * math.log(self.context / (turns * 2 * math.pi)) / math.log(theta) for turns in (self.fast, self.slow)
         ]
         low, high = max(math.floor(ends[0]), 0), min(math.ceil(ends[1]), 2 * half - 1)
-        ramp = ((torch.arange(half, dtype=slow_C.dtype) - low) / max(high - low, 0.001)).clamp(0, 1)
+        places = torch.arange(half, dtype=slow_C.dtype, device=slow_C.device)
+        ramp = ((places - low) / max(high - low, 0.001)).clamp(0, 1)
         return slow_C / self.factor * ramp + slow_C * (1 - ramp)
 
 

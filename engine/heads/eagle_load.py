@@ -64,9 +64,9 @@ def _load(kind: Kind, path: Path, target: Model) -> EagleHead:
             norm_taps=spec.norm_taps or "input_norm.weight" in found,
         )
         if "d2t" in found and "t2d" not in found:
-            found["t2d"] = torch.zeros(spec.vocab, dtype=torch.bool)
             ids = names(found)
             assert ids is not None
+            found["t2d"] = torch.zeros(spec.vocab, dtype=torch.bool, device=ids.device)
             found["t2d"][ids.long().clamp(0, spec.vocab - 1)] = True  # of fractions, which are refused below
     weights = check(found, wanted(spec), UNUSED)
     map_fits(weights)

@@ -30,7 +30,7 @@ def _rows(prompts: Sequence[PromptFinished], role: str, model: Model) -> Blocks:
         rows = _three(session, prefix, label, model.only_chains).float().cpu()
         for name, row in zip(("prev", "draft", "target"), rows, strict=True):
             found[name].append(row.clone())
-    none = torch.empty(0, model.width, dtype=torch.float32)
+    none = torch.empty(0, model.width, dtype=torch.float32, device="cpu")
     return {f"{role}:{name}": torch.stack(rows) if rows else none for name, rows in found.items()}
 
 

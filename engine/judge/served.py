@@ -120,12 +120,12 @@ class ServedDecoder:
         """One request for the whole text."""
         cache.ids[new.start :] = new.ids.tolist()
         picks = self.choices.after(cache.ids, want)
-        logits = torch.full((want, self.vocab), -torch.inf, dtype=torch.float32)
+        logits = torch.full((want, self.vocab), -torch.inf, dtype=torch.float32, device="cpu")
         for row, token in enumerate(picks):
             if not 0 <= token < self.vocab:
                 raise EngineFault(f"The server chose token {token}, and the tokenizer here knows {self.vocab}.")
             logits[row, token] = 0.0
-        return Rows(logits, torch.empty(len(new.ids), 0, dtype=torch.float32), None)
+        return Rows(logits, logits.new_empty(len(new.ids), 0), None)
 
     def head(self, last_TD: Tensor) -> Tensor:
         """There is none here.
