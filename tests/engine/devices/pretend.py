@@ -16,16 +16,17 @@ import numpy as np
 import pytest
 import torch
 from accelerate import dispatch_model
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode, _pop_mode_temporarily
-from transformers import AutoConfig
+from transformers import AutoConfig, PreTrainedModel
 
 from engine.drafters import DRAFTERS
 from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.lab import Lab
 from engine.methods import CARDS
-from engine.model import Model, devices, load, load_model
+from engine.model import Model, devices, graphs, load, load_model
+from engine.model.network import auto_class
 from engine.parts import decoder_only
 from engine.rules import RULES
 from engine.sampling import NARROW
@@ -134,6 +135,9 @@ class Pretend(TorchFunctionMode):
             goal = device_of(first) if isinstance(first, Tensor) else first
             rest = [first.dtype, *rest] if isinstance(first, Tensor) else rest
         goal = device_of(x) if goal is None else full(torch.device(goal))
+        flags = [one for one in rest if isinstance(one, bool)]  # whether it need not be waited for, and is a copy
+        kwargs |= {"non_blocking": flags[0]} if flags else {}
+        rest = [one for one in rest if isinstance(one, torch.dtype)]
         if goal != device_of(x) and CPU in (goal, device_of(x)) and not (goal != CPU and kwargs.get("non_blocking")):
             self._wait()
         out: Tensor = torch.Tensor.to(x, *rest, **kwargs) if rest or kwargs else x
@@ -246,21 +250,22 @@ def caller() -> str:
 def pretended() -> Iterator[Pretend]:
     """Devices `cuda:0`, `cuda:1`, ... are there for `load_model`, and for all tensors of the block.
 
-    Weights are read on the CPU; those of a model that is spread are then shared out as accelerate does it.
+    Weights are read on the CPU; those of a model that is spread are then shared out as accelerate does it. Passes that a
+    device would capture are done again where it would replay them.
     """
     mode = Pretend()
     with pytest.MonkeyPatch.context() as patch:
-        plain = load.weights
+        plain = PreTrainedModel.from_pretrained.__func__
 
-        def weights(path: str, name: str, config: Any, packing: Any, **where: Any) -> Any:
-            places: dict[str, Any] = where.pop("device_map")
+        def from_pretrained(cls: Any, /, *given: Any, device_map: Any = None, **more: Any) -> Any:
             with _pop_mode_temporarily():
-                hf, info = plain(path, name, config, packing, device_map={"": CPU}, **where)
-            settle(hf, places)
-            return hf, info
+                found = plain(cls, *given, device_map=device_map and {"": CPU}, **more)
+            settle(found[0] if isinstance(found, tuple) else found, device_map or {"": CPU})
+            return found
 
-        patch.setattr(load, "weights", weights)
+        patch.setattr(PreTrainedModel, "from_pretrained", classmethod(from_pretrained))
         patch.setattr(devices, "_check", lambda device: None)
+        patch.setattr(graphs.CudaCapturer, "capture", lambda self, work: graphs.Again().capture(work))
         for kind in (torch.cuda, torch.xpu, torch.mps):
             patch.setattr(kind, "synchronize", lambda device=None: None)
         with mode:
@@ -268,30 +273,59 @@ def pretended() -> Iterator[Pretend]:
 
 
 def settle(hf: Any, places: dict[str, Any]) -> None:
-    """Give a network's weights and tables their devices: of all modules under a name, the longest name first."""
+    """Give a network's weights and tables their devices: of all modules under a name, the longest name first. What has
+    two names on two devices is there twice."""
+    seen = dict[int, torch.device]()
     for kind in (hf.named_parameters(remove_duplicate=False), hf.named_buffers(remove_duplicate=False)):
         for name, x in list(kind):
             owner = max((m for m in places if not m or name == m or name.startswith(f"{m}.")), key=len)
-            label(x, torch.device(places[owner]))
+            place = torch.device(places[owner])
+            if seen.setdefault(id(x), place) != place:
+                at, _, leaf = name.rpartition(".")
+                x = type(x)(x.detach().clone(), requires_grad=False)
+                setattr(hf.get_submodule(at), leaf, x)
+            label(x, place)
     if len(set(places.values())) > 1:
-        dispatch_model(hf, {name: str(place) for name, place in places.items()}, force_hooks=True)
+        named = {name: str(place) for name, place in places.items()}
+        dispatch_model(hf, named, main_device=next(iter(named.values())), force_hooks=True)
 
 
-def spread(layers: int, first: str = "cuda:0", second: str = "cuda:1") -> dict[str, str]:
-    """A Llama's modules over two devices, half of the layers on each."""
-    half = layers // 2
-    inside = {f"model.layers.{i}": first if i < half else second for i in range(layers)}
-    ends = {"model.embed_tokens": first, "model.rotary_emb": first, "model.norm": second, "lm_head": second}
-    return ends | inside
+def spread(path: Path, first: str = "cuda:0", second: str = "cuda:1") -> dict[str, str]:
+    """A network's modules over two devices: of each stack of layers half on each, what is defined before a stack on the
+    first, what is behind it on the second."""
+    config = AutoConfig.from_pretrained(path)
+    with _pop_mode_temporarily(), torch.device("meta"):
+        hf = auto_class(config).from_config(config)
+    places = dict[str, str]()
+
+    def stacked(module: nn.Module) -> bool:
+        return isinstance(module, nn.ModuleList) and len(module) > 1
+
+    def put(module: nn.Module, before: str) -> None:
+        place, own = first, (*module._parameters, *module._buffers)
+        places.update({f"{before}{name}": first for name in own})
+        for name, child in module.named_children():
+            at = f"{before}{name}"
+            if stacked(child):
+                half = len(list(child.children())) // 2
+                places.update({f"{at}.{i}": first if int(i) < half else second for i, _ in child.named_children()})
+            elif any(map(stacked, child.modules())):
+                put(child, f"{at}.")
+            else:
+                places[at] = place
+                continue
+            place = second
+
+    put(hf, "")
+    return places
 
 
 def loaded(path: Path, place: str, apart: str = "cuda:1") -> Model:
     """A model on a pretended device; at "spread" half of its layers on `cuda:0`, half on `apart`."""
     if place != "spread":
         return load_model(path, place, "float32")
-    layers = AutoConfig.from_pretrained(path).num_hidden_layers
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(load, "placement", lambda places: {"device_map": spread(layers, *map(str, places))})
+        patch.setattr(load, "placement", lambda places: {"device_map": spread(path, *map(str, places))})
         return load_model(path, f"cuda:0,{apart}", "float32")
 
 

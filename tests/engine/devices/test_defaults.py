@@ -13,8 +13,10 @@ import pytest
 import torch
 
 from engine.errors import ConfigError
+from engine.heads.block import Spec, Yarn, rope
 from engine.lab import Lab
 from engine.model import load_model
+from engine.model.products import blocks_work, halves_work
 from tests.engine.devices.pretend import EMBEDDED, PROMPTS
 from tests.engine.model import tiny
 from tests.engine.rows import timeless
@@ -108,3 +110,17 @@ def test_loading_leaves_the_draws_of_others_alone() -> None:
     torch.manual_seed(7)
     Lab.load("crossed").prepare()
     assert torch.equal(torch.rand(3), wanted)
+
+
+def test_what_this_cpu_can_do_is_found_out_whatever_the_defaults() -> None:
+    """It is asked once in a process, perhaps while another thread builds a network in half precision."""
+    known = [asked.__wrapped__() for asked in (halves_work, blocks_work)]
+    with default("bfloat16"), torch.device("meta"):
+        assert [asked.__wrapped__() for asked in (halves_work, blocks_work)] == known
+
+
+def test_rotations_of_a_stretched_head_name_their_device() -> None:
+    spec, like = Spec(32, 64, 4, 2, 8, yarn=Yarn(4.0, 16.0)), torch.empty(0, dtype=torch.float32, device="cpu")
+    plain = rope(spec, 40, like)
+    with torch.device("meta"):
+        assert all(map(torch.equal, rope(spec, 40, like), plain))
