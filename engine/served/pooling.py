@@ -18,11 +18,11 @@ from engine.served.report import TITLES, Counts, Report
 from engine.trace.store import Trace
 from engine.trace.sums import Sums
 
-SCOPES = {
-    "request": "requests",
-    "requests": "totals of requests",
-    "server": "counters since the server's start",
-    "interval": "lines of a log",
+SCOPES = {  # what one report and several are
+    "request": ("request", "requests"),
+    "requests": ("total of requests", "totals of requests"),
+    "server": ("counter since the server's start", "counters since the server's start"),
+    "interval": ("line of a log", "lines of a log"),
 }
 
 
@@ -35,7 +35,7 @@ def pooled(reports: Iterable[Report]) -> list[dict[str, Any]]:
     return [
         row(
             ", ".join(
-                [TITLES[engine], *([part for part in (model, SCOPES[scope]) if part] if engine in several else [])]
+                [TITLES[engine], *([part for part in (model, SCOPES[scope][1]) if part] if engine in several else [])]
             ),
             found,
         )
@@ -94,7 +94,7 @@ def row(label: str, found: Sequence[Report]) -> dict[str, Any]:
         "engine": first.engine,
         "model": first.model,
         "reports": len(found),
-        "of": SCOPES[first.scope],
+        "of": SCOPES[first.scope][len(found) != 1],
         **numbers,
         "lacks": [name for name, value in numbers.items() if value is None],
     }
