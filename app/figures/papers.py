@@ -47,8 +47,8 @@ def table(
 def _away(cells: Sequence[Cell]) -> list[float] | None:
     """What an axis of dots shows where all lie so far from zero that half of its height would be empty; else None, and
     it shows zero too."""
-    bounds = [_bounds(cell) for cell in cells if cell is not None]
-    low, high = min((low for _, low, _ in bounds), default=0.0), max((high for *_, high in bounds), default=0.0)
+    ends = [end for cell in cells if cell is not None for end in _bounds(cell) if end is not None]
+    low, high = min(ends, default=0.0), max(ends, default=0.0)
     pad = (high - low) / 10
     return [low - pad, high + pad] if 0 < high / 2 < low and pad else None
 
@@ -92,7 +92,7 @@ def beside(title: str, quality: str, rows: Sequence[tuple[str, Cell, Cell]]) -> 
             marker={"color": COLOURS[ink], "size": 7},
             error_x=whiskers(zip(means, low, high, strict=True), **BARS, color=COLOURS[ink]),
             customdata=[list(pair) for pair in zip(low, high, strict=True)],
-            hovertemplate=f"%{{y}}: {_spread('x', _form(cell for _, cell in known))}<extra></extra>",
+            hovertemplate=[f"%{{y}}: {told}<extra></extra>" for told in _told("x", [cell for _, cell in known])],
         )
     second = drawn.layout.xaxis.to_plotly_json() | {"title": {"text": "speed, times<br>plain decoding's"}}
     drawn.update_layout(
@@ -129,8 +129,11 @@ def _form(cells: Iterable[Cell]) -> str:
     return ":" + form(ours).removeprefix("z") if ours else ""
 
 
-def _spread(axis: str, shape: str) -> str:
-    return f"%{{{axis}{shape}}} (%{{customdata[0]{shape}}} to %{{customdata[1]{shape}}})"
+def _told(axis: str, cells: Sequence[Cell], shape: str | None = None) -> list[str]:
+    """What hover tells of each number: its interval too, where it has one."""
+    shape = _form(cells) if shape is None else shape
+    span = f" (%{{customdata[0]{shape}}} to %{{customdata[1]{shape}}})"
+    return [f"%{{{axis}{shape}}}{span if _bounds(cell)[1] is not None else ''}" for cell in cells]
 
 
 def _add(
@@ -154,17 +157,13 @@ def _add(
         line={"color": colour, "width": 1.6, "dash": DASHES[place // len(INKS) % len(DASHES)]},
         error_y=whiskers(zip(means, low, high, strict=True), **BARS, color=colour),
         customdata=[list(pair) for pair in zip(low, high, strict=True)],
-        hovertemplate=f"%{{x}}: {_spread('y', shape)}"
-        if any(isinstance(cell, Mapping) and cell["low"] is not None for cell in cells)
-        else f"%{{x}}: %{{y{shape}}}",
+        hovertemplate=[f"%{{x}}: {told}" for told in _told("y", cells, shape)],
         offsetgroup=str(place),
     )
 
 
-def _bounds(cell: Cell) -> tuple[float, float, float]:
+def _bounds(cell: Cell) -> tuple[float, float | None, float | None]:
+    """A number and the ends of its interval, None where it has none."""
     if isinstance(cell, Mapping):
-        mean = float(cell["mean"])
-        low, high = (mean if cell[end] is None else float(cell[end]) for end in ("low", "high"))
-        return mean, low, high
-    value = float(cell or 0)
-    return value, value, value
+        return float(cell["mean"]), cell["low"], cell["high"]
+    return float(cell or 0), None, None

@@ -140,15 +140,15 @@ def vertical(drawn: go.Figure, x: float, text: str = "", name: str = "", colour:
 
 
 def whiskers(told: Iterable[tuple[float, float | None, float | None]], **style: Any) -> dict[str, Any]:
-    """Error bars of means with the ends of their intervals, low and high; of no length where an end is missing, and
-    none at all where all are."""
+    """Error bars of means with the ends of their intervals, low and high; None where an end is missing, for which the
+    page draws nothing (recolour.js), and none at all where all are."""
     rows = list(told)
     return {
         "visible": any(end is not None for _, *ends in rows for end in ends),
         "type": "data",
         "symmetric": False,
-        "array": [0.0 if high is None else high - mean for mean, _, high in rows],
-        "arrayminus": [0.0 if low is None else mean - low for mean, low, _ in rows],
+        "array": [None if high is None else high - mean for mean, _, high in rows],
+        "arrayminus": [None if low is None else mean - low for mean, low, _ in rows],
         **style,
     }
 

@@ -16,7 +16,19 @@ export function recoloured(figure, colour) {
   const text = JSON.stringify(figure).replace(/(?<!\\)"(#[0-9a-f]{6})"(?!:)/g, (whole, hex) =>
     names[hex] ? JSON.stringify(colour(`--${names[hex]}`)) : whole,
   );
-  return spaced(JSON.parse(text));
+  return bare(spaced(JSON.parse(text)));
+}
+
+/** @typedef {Partial<Record<"array" | "arrayminus", (number | null)[]>>} Bars lengths of whiskers */
+
+/** A number without an interval has no whisker: of null the library would make one of no length.
+ * @param {Figure} figure */
+function bare(figure) {
+  const traces = /** @type {{error_x?: Bars, error_y?: Bars}[]} */ (/** @type {unknown} */ (figure.data));
+  for (const bars of traces.flatMap(({ error_x, error_y }) => [error_x ?? [], error_y ?? []].flat()))
+    for (const end of /** @type {const} */ (["array", "arrayminus"]))
+      bars[end] = bars[end]?.map((length) => length ?? Number.NaN);
+  return figure;
 }
 
 /** How Plotly writes a share in the page's form: "$" is the sign of `LOCALE` in place of its own "%" without a blank.

@@ -120,10 +120,11 @@ def test_a_table_is_dots_with_intervals_or_lines_over_numbers() -> None:
     (drawn,) = dots.data
     assert (list(drawn.x), list(drawn.y), drawn.mode) == (["a"], [2.0], "markers")
     assert (list(drawn.error_y.array), list(drawn.error_y.arrayminus)) == ([1.0], [0.5])
-    assert (
-        drawn.hovertemplate == "%{x}: %{y:.2f} (%{customdata[0]:.2f} to %{customdata[1]:.2f})"
-        and dots.layout.yaxis.title.text == "share, %"
-    )
+    told = "%{x}: %{y:.2f}"
+    spread = told + " (%{customdata[0]:.2f} to %{customdata[1]:.2f})"
+    assert (list(drawn.hovertemplate), dots.layout.yaxis.title.text) == ([spread], "share, %")
+    (some,) = table(HEAD, ["a", "b"], [("SD", [cell, cell | {"low": None, "high": None}])], ["SD"]).data
+    assert (list(some.hovertemplate), list(some.error_y.array)) == ([spread, told], [1.0, None])
     names = [f"method {i}" for i in range(24)]
     many = table({**HEAD, "y": "tokens a target call"}, ["a"], [(name, [1.0]) for name in names], names)
     assert len({(one.marker.color, one.marker.symbol) for one in many.data}) == 24, "no two look alike"

@@ -39,6 +39,12 @@ test("many runs open on a method with its usual knobs, not on an ablation", () =
   assert.equal(telling({ methods, figures }, []), "");
 });
 
+test("a number without an interval has no whisker, not even one of no length", () => {
+  const bars = { array: [0.5, null], arrayminus: [0.25, null] };
+  const [found] = recoloured(/** @type {any} */ ({ data: [{ error_x: bars }], layout: {} }), () => "").data;
+  assert.deepEqual(found.error_x, { array: [0.5, Number.NaN], arrayminus: [0.25, Number.NaN] });
+});
+
 test("columns in which no row says anything are left out", () => {
   const table = {
     name: "",
