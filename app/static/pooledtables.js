@@ -46,6 +46,7 @@ export function tablesOf(section, label) {
 
 /** @param {Section} section @returns {Table} */
 function methods(section) {
+  const ranked = section.methods.some((row) => Object.hasOwn(section.figures, row.label));
   return {
     name: "Methods",
     columns: [
@@ -60,8 +61,8 @@ function methods(section) {
     ],
     caption:
       "Calls: target calls, prefill outside. Tokens checked: fed to the target, roots included. In brackets 95 % " +
-      "over prompts (t; for quotients that of the logarithm, with a prompt left out at a time). " +
-      "Within N/4: rounds whose last accepted token ranks in the first quarter.",
+      "over prompts (t; for quotients that of the logarithm, with a prompt left out at a time)." +
+      (ranked ? " Within N/4: rounds whose last accepted token ranks in the first quarter." : ""),
     rows: section.methods.map((row) => [
       row.label,
       whole(row.calls),

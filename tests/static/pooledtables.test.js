@@ -36,6 +36,14 @@ test("runs that nobody marked, or that an older program pooled, have no table of
     assert.ok(!tablesOf(section(row("AR", quality)), "").some((table) => table.name === "Quality"));
 });
 
+test("the caption of methods tells of ranks only where a column does", () => {
+  const [plain] = tablesOf(section(row("AR")), "");
+  assert.ok(!plain.columns.includes("within N/4") && !plain.caption.includes("N/4"), plain.caption);
+  const ranked = { quantiles: { quantile: [0.25], share: [0.5] } };
+  const [trees] = tablesOf({ ...section(row("AR"), row("EAGLE")), figures: { EAGLE: ranked } }, "");
+  assert.ok(trees.columns.includes("within N/4") && trees.caption.includes("N/4"), trees.caption);
+});
+
 test("no two columns of a table have the same name", () => {
   const step = { method: "+A", tau: 2, calls: 4, calls_saved: 0, tokens: 9, tokens_saved: 0, speedup: null };
   for (const { name, columns } of tablesOf({ ...section(row("AR")), ablation: [step] }, ""))
