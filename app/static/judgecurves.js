@@ -3,6 +3,7 @@
 // move.
 
 import { nameOf } from "./columns.js";
+import { commandline } from "./commandline.js";
 import { h } from "./dom.js";
 import { fmt, percent, pieceOf } from "./draw.js";
 import { atThreshold } from "./judgement.js";
@@ -35,7 +36,7 @@ export async function drawCurves(spot, ctx) {
         "p.quiet",
         {},
         "Train one with ",
-        h("code", {}, "python -m engine judge-train --preset tiny --mined FILE --out assets/tiny/judge-arithmetic"),
+        commandline("python -m engine judge-train --preset tiny --mined FILE --out assets/tiny/judge-arithmetic"),
         ", name it in the preset, and mine again: each label then carries its score.",
       ),
       ...(judgeRuns(ctx.store).length ? [cutPanel([], ctx, 0.5)] : []),

@@ -1,6 +1,7 @@
 // @ts-check
 // What a judge is worth: accuracy against tokens a target call on held-out problems, with intervals; measured offline.
 
+import { commandline } from "./commandline.js";
 import { h } from "./dom.js";
 import { fmt, perCall, percent } from "./draw.js";
 import { plotted } from "./plot.js";
@@ -44,7 +45,7 @@ export async function drawAccuracy(spot, ctx) {
         "section.accuracy",
         { "aria-label": `Accuracy on ${task}` },
         h("h3", {}, task),
-        ...(result ? drawn(result, task) : [h("p.v-empty", {}, "Not measured yet: ", h("code", {}, command))]),
+        ...(result ? drawn(result, task) : [h("p.v-empty", {}, "Not measured yet: ", commandline(command))]),
       ),
     );
   }
@@ -53,7 +54,7 @@ export async function drawAccuracy(spot, ctx) {
 /** @param {JudgeResult} result @param {string} task @returns {(HTMLElement | string)[]} */
 function drawn(result, task) {
   return [
-    h("p.quiet", {}, about(result, task), " Made by ", h("code", {}, result.command)),
+    h("p.quiet", {}, about(result, task), " Made by ", commandline(result.command)),
     plotted(result.figure),
     ...claims(result),
     numbers(result),

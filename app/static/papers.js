@@ -2,6 +2,7 @@
 // The Papers room: a list of tables and figures with their verdicts, and one of them open: the paper's numbers, ours
 // beside them in the same form (app/figures/papers.py), and what decides the verdict.
 
+import { commandline } from "./commandline.js";
 import { h, said } from "./dom.js";
 import { rich } from "./draw.js";
 import { download } from "./figure.js";
@@ -312,7 +313,7 @@ function acts(paper, item, store, lab) {
           "CSV",
         )
       : null,
-    item.command ? h("code.command", {}, item.command) : null,
+    item.command ? commandline(item.command) : null,
   );
 }
 

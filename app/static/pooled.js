@@ -2,6 +2,7 @@
 // Many runs pooled: the server's figures (app/figures/pooled.py) and tables 1, 2, 4, 6 of HeteroSpec; recorded, or
 // one's own.
 
+import { commandlines } from "./commandline.js";
 import { count, h, said } from "./dom.js";
 import { perCall } from "./draw.js";
 import { download } from "./figure.js";
@@ -223,12 +224,7 @@ function source(found, section, own) {
     {},
     h("p.quiet", {}, `${words}: ${facts}. Times are of that machine.`),
     found.commands.length
-      ? h(
-          "details",
-          {},
-          h("summary", {}, "The commands that made them"),
-          h("pre.formula", {}, found.commands.join("\n")),
-        )
+      ? h("details", {}, h("summary", {}, "The commands that made them"), commandlines(found.commands))
       : null,
   );
 }

@@ -2,6 +2,7 @@
 // The trajectory drawer: several answers to one problem by several methods, live or recorded; text, tokens a call,
 // votes.
 
+import { commandline } from "./commandline.js";
 import { count, h, said } from "./dom.js";
 import { catalogueOf } from "./learn/catalogue.js";
 import { waitingWords } from "./run/waiting.js";
@@ -365,7 +366,7 @@ function drawAbout(spot, shown) {
   const limits = `at most ${count(shown.max_new_tokens, "token")}, seed ${shown.seed}`;
   const facts = `${trajectories(shown.n)} a method, temperature ${shown.temperature}, ${limits}`;
   const how = shown.command
-    ? h("p.quiet", {}, `Recorded (${facts}; target ${shown.target?.id}) by `, h("code", {}, shown.command))
+    ? h("p.quiet", {}, `Recorded (${facts}; target ${shown.target?.id}) by `, commandline(shown.command))
     : h("p.quiet", {}, `${shown.live ? "Being drawn now" : "Drawn on this page"}: ${facts}; models ${shown.models}.`);
   spot.replaceChildren(
     how,

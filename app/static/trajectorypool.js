@@ -1,6 +1,7 @@
 // @ts-check
 // Pooled results of many problems: means with 95 % intervals by trajectory, and the tables; or how to make them.
 
+import { commandline, commandlines } from "./commandline.js";
 import { count, h } from "./dom.js";
 import { perCall, percent, perSecond } from "./draw.js";
 import { plotted } from "./plot.js";
@@ -45,7 +46,7 @@ export function drawPool(results) {
         "Not measured yet on this target. These commands make what belongs here, means with intervals over at least " +
           "50 problems:",
       ),
-      h("pre.formula", {}, COMMANDS.join("\n")),
+      commandlines(COMMANDS),
     );
   }
   const name = (/** @type {string} */ label) => results.names[label] ?? label;
@@ -63,7 +64,7 @@ export function drawPool(results) {
     results.trees ? lengths("Heuristic against optimised tree", results.trees, name) : "",
     acceptance(results.acceptance),
     overlap(results.overlap),
-    h("p.quiet", {}, `Measured ${results.created} by `, h("code", {}, results.commands.join("; "))),
+    h("p.quiet", {}, `Measured ${results.created} by `, commandline(results.commands.join("; "))),
   );
   return body;
 }

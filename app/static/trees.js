@@ -2,6 +2,7 @@
 // Draft trees: which nodes of a large tree earn their place, and what the small tree looks like beside the heuristic
 // one.
 
+import { commandlines } from "./commandline.js";
 import { count, h, said } from "./dom.js";
 import { fmt, percent } from "./draw.js";
 import { plotted } from "./plot.js";
@@ -72,7 +73,7 @@ function drawAbout(spot, tuned, tree, choose) {
   if (!tree)
     return spot.replaceChildren(
       h("p.quiet", {}, "No optimised tree with its counts is shipped yet. This command makes one:"),
-      h("pre.formula", {}, COMMAND),
+      commandlines([COMMAND]),
     );
   const { settings, calibration } = tree;
   const problems = `${count(calibration.prompts, "problem")} (${calibration.task ?? "own prompts"})`;

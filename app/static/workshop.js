@@ -1,6 +1,7 @@
 // @ts-check
 // The judge workshop: mined mismatches, what a swap did, reviews of them, and what a judge makes of them.
 
+import { commandline } from "./commandline.js";
 import { count, h, said } from "./dom.js";
 import { percent } from "./draw.js";
 import { download } from "./figure.js";
@@ -278,7 +279,7 @@ export function drawWorkshop(body, store, lab, wanted) {
     return [
       `${prompts}, ${mismatches}, ${important} important${share}. `,
       set ? `Mined with ${models.target?.id ?? "?"} and ${models.draft?.id ?? "?"}${naive}. ` : "",
-      recorded ? h("span", {}, "Recorded by ", h("code", {}, recorded.command)) : "",
+      recorded ? h("span", {}, "Recorded by ", commandline(recorded.command)) : "",
     ];
   }
 
