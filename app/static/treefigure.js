@@ -35,6 +35,7 @@ const WIDEST = 168; // pixels of a column
 const NARROWEST = 78; // the words above it
 const ROOT = 8; // letters of the token before the draft
 const FAINT = 0.6; // of an edge to what was not accepted
+const [STUB_LETTER, STUB_IN] = [6, 10]; // pixels of a letter of what was left out, and before its column
 const GUTTER = 28; // between the words of a column and the signs of the next, for the edges
 
 /** Sets `state.plan`, with its figure, and fills `state.groups`. A column is as wide as what stands in it.
@@ -99,7 +100,7 @@ function columnsOf(run, round, { places, stubs, levels }, room) {
   };
   for (const { index, depth, hidden } of places)
     if (index >= 0) atLeast(depth, labelOf(run, round.nodes[index], hidden, WIDEST).width);
-  for (const stub of stubs) atLeast(stub.x, 6 * letters(stubWords(run, stub)) - 10);
+  for (const stub of stubs) atLeast(stub.x, STUB_LETTER * letters(stubWords(run, stub)) - STUB_IN);
   const left = (room - columns.reduce((sum, width) => sum + width, 0)) / columns.length;
   return columns.map((width) => width + Math.max(0, Math.min(NARROWEST / 2, left)));
 }
@@ -245,9 +246,19 @@ function nodeFigure(state, { run, round, left, top, row, columns }, place) {
 const backed = (x, y, text, attrs) =>
   label(x, y, text, { ...attrs, stroke: "var(--panel)", "stroke-width": 3, "paint-order": "stroke" });
 
+/** As many letters as stand in a column of stubs; all of them are told where one points.
+ * @param {string} words @param {number} column */
+export function stubLabel(words, column) {
+  const most = Math.floor((column - GUTTER + STUB_IN) / STUB_LETTER);
+  if (letters(words) <= most) return words;
+  const kept = [...words];
+  while (kept.length && letters(kept.join("")) >= most) kept.pop();
+  return `${kept.join("").trimEnd()}…`;
+}
+
 /** What was left out under a node, at the end of an edge from its label.
  * @param {How} how @param {Stub} stub @param {{place: Place, width: number}} parent @param {SVGElement} edges */
-function stubFigure({ run, left, top, row }, stub, parent, edges) {
+function stubFigure({ run, left, top, row, columns }, stub, parent, edges) {
   const x = left + stub.x - 14;
   const y = top + stub.y + row / 2 - 3;
   const y0 = top + parent.place.y + row / 2 - 3;
@@ -257,9 +268,8 @@ function stubFigure({ run, left, top, row }, stub, parent, edges) {
     s("path", { d, stroke: "var(--ink-3)", "stroke-opacity": FAINT, "stroke-dasharray": "1.5 2.5" }),
     s("path", { d: `M${x} ${y - 4}v8`, stroke: "var(--ink-3)", "stroke-width": 1.5 }),
   );
+  const words = stubLabel(stubWords(run, stub), columns[parent.place.depth + 1]);
   const group = s("g", { "data-stub": JSON.stringify(stub.pruned.slice(0, 8)) });
-  group.append(
-    label(x + 6, y + 3.5, stubWords(run, stub), { "font-size": 11, fill: "var(--ink-3)", "font-style": "italic" }),
-  );
+  group.append(label(x + 6, y + 3.5, words, { "font-size": 11, fill: "var(--ink-3)", "font-style": "italic" }));
   return group;
 }

@@ -1,0 +1,13 @@
+// The words in a draft tree.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { stubLabel } from "../../app/static/treefigure.js";
+
+test("what was left out is told within its column, beside the words of the next", () => {
+  const words = "6 left out: entropy bin, budget";
+  assert.equal(stubLabel(words, 220), words);
+  const cut = stubLabel(words, 168);
+  assert.ok(cut.endsWith("…") && words.startsWith(cut.slice(0, -1)) && cut.length <= 25, cut);
+  assert.ok(!stubLabel("👩‍🚀👩‍🚀👩‍🚀👩‍🚀👩‍🚀👩‍🚀: budget", 60).includes("\ufffd"));
+});
