@@ -75,7 +75,17 @@ export function scoreTools(store, act) {
         button("PNG", () => act.save("png"), { "aria-label": "Save the score as PNG" }),
       ),
     ),
-    group("Tracks", ...tracks.map((track) => track.button), more, shut),
+    h(
+      "div.trackrow",
+      { role: "group", "aria-label": "Tracks" },
+      h(
+        "span.group",
+        {},
+        tracks.map((track) => track.button),
+      ),
+      more,
+      shut,
+    ),
   );
   let stamp = "";
   return {
