@@ -13,6 +13,9 @@ import { SHARES } from "./sharefigures.js";
 
 const HEIGHT = 190;
 const MANY = 6; // more methods than this show one figure at a time until somebody asks for all
+const IN_ALL =
+  "A figure has the same axes for all methods; chosen alone, it tells how it counts. Grey: number of draft tokens; " +
+  "hollow: fewer than 5.";
 const ALL_ROUNDS = " A filter dims tokens in the other views; these figures count all rounds.";
 
 /**
@@ -71,8 +74,7 @@ export function mount(element, store, lab) {
     );
     const ends = [...domains.values()].map(endSaid).find(Boolean) ?? "";
     const filtered = store.filters.size ? ALL_ROUNDS : "";
-    caption.textContent =
-      (figures.length === 1 ? figures[0].caption : "A figure has the same axes for all methods.") + ends + filtered;
+    caption.textContent = (figures.length === 1 ? figures[0].caption : IN_ALL) + ends + filtered;
     grid.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
     /** @param {{run: Run, rounds: Round[]}} row @param {import("./sharefigures.js").Share} figure */
     const cell = ({ run, rounds }, figure) => {
