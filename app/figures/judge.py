@@ -26,7 +26,8 @@ BAND = "draft"
 RECALL = re.compile(r"\((\d+) ?% recall\)$")  # within the name of a setting of the judge
 LEAST = 720  # pixels of width below which names of settings lie over each other
 AXIS = LEAST - 90  # pixels that the axis of calls then has
-AWAY, LETTER = 7, 5.6  # pixels from a point to its name, and of a letter of a name
+AWAY, LETTER, LINE = 7, 5.6, 14  # pixels from a point to its name, of a letter of a name, and of a line
+TALL = 250  # pixels of the axis of accuracy, roughly
 NEAR = (0.026, 0.06)  # settings that share a name: this share of the axes of calls and of accuracy apart at most
 
 
@@ -180,35 +181,52 @@ def _settings(drawn: go.Figure, name: str, rows: Sequence[Mapping[str, Any]], st
 
 
 def _names(drawn: go.Figure, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Names at the math rules and at the judge's settings of a known recall, right of the point; one for several that
-    lie on each other."""
+    """Names at the math rules and at the judge's settings of a known recall, right of the point, or left of it where
+    fewer whiskers cross them; one for several that lie on each other."""
     called = [row for row in rows if row["group"] in LOOKS]
     most = max((float(row["tokens_per_call"]) for row in called), default=0.0)
     ends = [row["accuracy"][end] for row in rows for end in ("low", "high")]  # what the axis of accuracy holds
     right = [1.14 * most]  # names are right of the last point
-    near = (NEAR[0] * most, NEAR[1] * (max(ends, default=0.0) - min(ends, default=0.0)))
+    high = max(ends, default=0.0) - min(ends, default=0.0)
+    near = (NEAR[0] * most, NEAR[1] * high)
     for colour, chosen in (
         ("judge", [row for row in called if row["group"] in ("own", "safer") and RECALL.search(row["name"])]),
         ("ink-2", [row for row in called if row["group"] == "math"]),
     ):
         for heap in _heaps(chosen, near):
-            last, name = max(float(row["tokens_per_call"]) for row in heap), _named(heap)
-            letters = max(len(unescape(line)) for line in name.split("<br>"))
-            right.append(last / (1 - min(0.5, (AWAY + LETTER * letters) / AXIS)))
+            ends_at, name = sorted(float(row["tokens_per_call"]) for row in heap), _named(heap)
+            lines = [len(unescape(line)) for line in name.split("<br>")]
+            wide, tall = (AWAY + LETTER * max(lines)) / AXIS, LINE * len(lines) / TALL * high
+            y = max(row["accuracy"]["mean"] for row in heap)
+            others = [row for row in called if row not in heap]
+            after, before = (
+                _crossed(others, (x, x + wide * most), (y, y + tall)) for x in (ends_at[-1], ends_at[0] - wide * most)
+            )
+            left = before < after
+            if not left:
+                right.append(ends_at[-1] / (1 - min(0.5, wide)))
             drawn.add_annotation(
-                x=last,
-                y=max(row["accuracy"]["mean"] for row in heap),
+                x=ends_at[0] if left else ends_at[-1],
+                y=y,
                 text=name,
                 showarrow=False,
-                xanchor="left",
+                xanchor="right" if left else "left",
                 yanchor="bottom",
-                xshift=AWAY,
-                align="left",
+                xshift=-AWAY if left else AWAY,
+                align="right" if left else "left",
                 font={"size": 11, "color": COLOURS[colour]},
             )
     if drawn.layout.annotations and most:
         drawn.update_xaxes(range=[0, max(right)])
         no_narrower(drawn, LEAST)
+
+
+def _crossed(rows: Sequence[Mapping[str, Any]], x: tuple[float, float], y: tuple[float, float]) -> int:
+    """How many whiskers reach into a part of the figure."""
+    return sum(
+        x[0] <= row["tokens_per_call"] <= x[1] and row["accuracy"]["low"] <= y[1] and y[0] <= row["accuracy"]["high"]
+        for row in rows
+    )
 
 
 def _heaps(rows: Sequence[Mapping[str, Any]], near: tuple[float, float]) -> list[list[Mapping[str, Any]]]:

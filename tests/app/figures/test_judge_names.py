@@ -57,6 +57,18 @@ def test_names_are_shared_where_the_axis_leaves_no_line_between_them() -> None:
     assert "math &amp; top-4<br>math &amp; top-16" in {note.text for note in drawn.layout.annotations}
 
 
+def test_a_name_stands_left_of_its_point_where_whiskers_would_cross_it() -> None:
+    rows = [
+        row("sd", "exact", 6, 0.99),
+        row("math & top-4", "math", 13.11, 0.9633),
+        row("draft alone", "draft", 0, 0.77),
+    ]
+    for more, side in (([], "left"), ([row("top-2", "topk", 14.1, 0.97)], "right")):
+        notes = accuracy({"rows": rows + more}, "functions").layout.annotations
+        name = next(note for note in notes if note.text.startswith("math"))
+        assert (name.x, name.xanchor, name.xshift < 0) == (13.11, side, side == "right")
+
+
 def test_a_long_name_at_the_last_point_has_room() -> None:
     """Its letters are some 5.5 pixels wide, and the axis is 630 long where the figure is narrowest."""
     rows = [row("sd", "exact", 6, 0.99)]
