@@ -107,7 +107,7 @@ def test_quality_of_methods_that_lack_a_measure_or_call_a_reward_model(tmp_path:
     assert "Speed is that of these same runs" in said and "`draft_alone` calls no target" in said
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     assert cells[0][1:] == [
-        *("right, %", "less `ar`'s", "same output, %", "tokens a response"),
+        *("right, %", "less `ar`'s, points", "same output, %", "tokens a response"),
         *("target calls", "tokens a call", "reward calls", "speed, x `ar`'s"),
     ]
     length = "32.0 (31.8 to 32.2)"
@@ -130,7 +130,7 @@ def test_quality_of_translations_is_told_in_points_less_those_of_ar(tmp_path: Pa
     row = {"intervals": {"rounds": {"mean": 12, "low": 11, "high": 13, "n": 8}}, "quality": found}
     (tmp_path / "quality-sentences.json").write_text(json.dumps({"specdec": row}))
     written = quality(tmp_path)
-    assert "| method | BLEU | less `ar`'s | target calls |" in written
+    assert "| method | BLEU | less `ar`'s, points | target calls |" in written
     assert "| `specdec` | 92.5 (91.0 to 94.0) | -1.8 (91.0 to 94.0) | 12.0 (11.0 to 13.0) |" in written
 
 

@@ -33,7 +33,8 @@ SHOWN = (  # the methods that README.md shows: plain, drafted in each way, lossy
     *("ar", "sd", "mtp", "dflash", "eagle3", "heterospec", "medusa", "pld", "suffix", "stand"),
     *("easd", "cm_asd", "specdec", "topk_lossy", "autojudge", "draft_alone"),
 )
-GLANCE = ("right, %", "less `ar`'s", "same output, %", "tokens a call", "speed, x `ar`'s")  # and what it shows of them
+# and what it shows of them
+GLANCE = ("right, %", "less `ar`'s, points", "same output, %", "tokens a call", "speed, x `ar`'s")
 MISSED = " **missed**"
 MOST_MS = 1.0  # a round of a lookup structure
 UNLEFT = "Not measured yet: run `python -m engine bench --auto`.\n"

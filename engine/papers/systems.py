@@ -17,11 +17,11 @@ ASKED = {  # what a recording is of, by the word after the task
 }
 COLUMNS = {  # of a method's quality -> heading, whether it is a share
     "accuracy": ("right, %", True),
-    "accuracy_difference": ("less `ar`'s", True),
+    "accuracy_difference": ("less `ar`'s, points", True),
     "majority": ("majority right, %", True),
-    "majority_difference": ("less `ar`'s", True),
+    "majority_difference": ("less `ar`'s, points", True),
     "bleu": ("BLEU", False),
-    "bleu_difference": ("less `ar`'s", False),
+    "bleu_difference": ("less `ar`'s, points", False),
     "bleu_relative": ("BLEU, % of `ar`'s", False),
     "rougeL": ("ROUGE-L", False),
     "same_as_ar": ("same output, %", True),
