@@ -23,11 +23,12 @@ from engine.papers import entries
 from engine.papers.entries import Item, Paper
 from engine.papers.results import FOLDER, load, verdict_of
 from engine.papers.systems import LOSSES, Systems, recorded
-from engine.papers.words import evidence, form, scaled
+from engine.papers.words import MEASURES, evidence, form, scaled
 from engine.tasks import get_task, load_problems
 
 LIVE_TOKENS = 128
 METHODS = "methods"  # the page of all methods, beside those of the papers
+TIMES = {"draft_s": "draft", "verify_s": "target", "other_s": "other"}  # columns of seconds
 SHOWS = {  # what a recording shows, by the word after its task
     "": "What each method costs in quality, and its speed",
     "majority": "What the vote of several sampled answers is worth",
@@ -124,7 +125,7 @@ def _systems(sheet: Systems, cards: Mapping[str, Card]) -> dict[str, Any]:
         "id": sheet.name,
         "name": sheet.name.replace("-", ", ").capitalize(),
         "shows": SHOWS[sheet.name.partition("-")[2]],
-        "here": _named(sheet.told, titles),
+        "here": _named(sheet.told.replace(f"`{sheet.command}`", "the command below"), titles),
         "illustration": False,
         "command": sheet.command,
         "prompts": {},
@@ -148,7 +149,8 @@ def _speed(row: tuple[str, Any, Any]) -> float:
 
 def _item(paper: Paper, item: Item, cards: Mapping[str, Card]) -> dict[str, Any]:
     result = load(paper, item) or {}
-    tables = result.get("tables", [])
+    named = {of: name for table in item.ours for name, of in table.rows}
+    tables = [table | {"columns": [_column(c, named) for c in table["columns"]]} for table in result.get("tables", [])]
     names = [str(row[0]) for table in item.printed for row in table.rows]
     order = list(dict.fromkeys([*names, *(row["name"] for table in tables for row in table["rows"])]))
     checks = zip(item.checks, result.get("checks", []), strict=False)
@@ -166,6 +168,11 @@ def _item(paper: Paper, item: Item, cards: Mapping[str, Card]) -> dict[str, Any]
         "live": _live(item, cards),
         "cases": list(item.cases),
     }
+
+
+def _column(name: str | float, named: Mapping[str, str]) -> str | float:
+    """What a column is called: a method as the rows of its entry are, a measure by its words."""
+    return name if isinstance(name, int | float) else named.get(name, MEASURES.get(name, TIMES.get(name, name)))
 
 
 def _printed(told: dict[str, Any], order: list[str]) -> dict[str, Any]:

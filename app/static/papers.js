@@ -224,7 +224,7 @@ function decided(item) {
 
 /** How ours was measured. @param {Item} item */
 function measured(item) {
-  const prompts = Object.entries(item.prompts).map(([task, n]) => `${n} of ${task}`);
+  const prompts = Object.entries(item.prompts).map(([task, n]) => `${n} of ${task.replace(/@(.*)/, " ($1)")}`);
   const from = item.source.length ? `From ${item.source.join(", ")}.` : "";
   return [prompts.length ? `Prompts: ${prompts.join(", ")}; ${item.created}. Whiskers: 95 % over prompts.` : "", from]
     .filter(Boolean)

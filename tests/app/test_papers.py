@@ -63,6 +63,9 @@ def test_a_paper_has_its_numbers_ours_and_what_decides(http: TestClient) -> None
     both = colours[0].keys() & colours[1].keys()
     assert all(colours[0][name] == colours[1][name] for name in both) and len(both) >= 5
     judged = http.get("/lab/paper", params={"name": "autojudge"}).json()
+    heterogeneous, entropies = (http.get("/lab/paper", params={"name": name}).json() for name in ("heterospec", "easd"))
+    paired = next(item for item in entropies["items"] if item["id"] == "T1")["ours"][1]
+    assert paired["columns"] == ["Target alone", "Draft alone", "SD", "RSD"], "as the rows beside it"
     lost = next(item for item in judged["items"] if item["id"] == "T1")["checks"][0]["evidence"]
     assert lost == "holds: 1.50 (0.70 to 2.30) points of right answers lost, wanted below 3"
     gained = next(item for item in judged["items"] if item["id"] == "T1")["checks"][1]["evidence"]
@@ -70,6 +73,8 @@ def test_a_paper_has_its_numbers_ours_and_what_decides(http: TestClient) -> None
         "left open: 12.05 (11.96 to 12.13) tokens a target call, 1.141 times SD's 10.56 (10.50 to 10.62); "
         "at least 1.14 was wanted"
     )
+    phases = next(item for item in heterogeneous["items"] if item["id"] == "T6")["ours"][0]
+    assert phases["columns"] == ["draft", "target", "other"]
     areas = next(item for item in judged["items"] if item["id"] == "F7")["checks"][0]["evidence"]
     assert areas == "does not hold: -0.0077 (-0.0112 to -0.0043) ROC area, difference, wanted above 0"
     curve = next(item for item in judged["items"] if item["id"] == "F3")["ours"][0]
