@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from app.figures.theme import COLOURS, figure, no_narrower, whiskers
+from app.figures.theme import COLOURS, STANDOFF, figure, no_narrower, whiskers
 from engine.papers.words import form
 
 INKS = ("draft", "target", "judge", "neutral", "draft-2", "target-2", "ink-3", "ink")
@@ -94,9 +94,10 @@ def beside(title: str, quality: str, rows: Sequence[tuple[str, Cell, Cell]]) -> 
             customdata=[list(pair) for pair in zip(low, high, strict=True)],
             hovertemplate=[f"%{{y}}: {told}<extra></extra>" for told in _told("x", [cell for _, cell in known])],
         )
-    second = drawn.layout.xaxis.to_plotly_json() | {"title": {"text": "speed, times<br>plain decoding's"}}
+    second = drawn.layout.xaxis.to_plotly_json()
+    second["title"] = {"text": "speed, times<br>plain decoding's", "standoff": STANDOFF}
     drawn.update_layout(
-        xaxis={"domain": [0, 0.48], "title": {"text": quality}},
+        xaxis={"domain": [0, 0.48], "title": {"text": quality, "standoff": STANDOFF}},
         xaxis2=second | {"domain": [0.52, 1], "anchor": "y", "rangemode": "tozero"},
         yaxis={"categoryorder": "array", "categoryarray": names[::-1], "range": [-0.7, len(names) - 0.3]},
         shapes=[_level(0, "x"), _level(1, "x2")],

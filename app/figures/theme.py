@@ -25,6 +25,7 @@ COLOURS = {  # the light values of app/static/tokens.css, which a test compares
 }
 FONT = "system-ui, 'DejaVu Sans', sans-serif"
 CLEAR = "rgba(0,0,0,0)"
+STANDOFF = 6  # pixels from an axis to its title, which stays clear of a legend below
 UNSTYLED = pio.templates["none"].to_plotly_json()  # by its name it would be read anew for each figure
 
 
@@ -90,7 +91,7 @@ def figure(title: str, x: str, y: str, height: int = 320) -> go.Figure:
         },
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
-        "xaxis": {**axis, "title": {"text": x, "standoff": 6}},  # clear of a legend below
+        "xaxis": axis | ({"title": {"text": x, "standoff": STANDOFF}} if x else {}),  # an empty one would take room
         "yaxis": {**axis, "title": {"text": y}},
         "legend": {"orientation": "h", "y": -0.28, "yanchor": "top"},
         "margin": {"l": 56, "r": 16, "t": 40, "b": 48},

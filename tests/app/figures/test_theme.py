@@ -42,7 +42,8 @@ def test_every_axis_is_named_and_every_colour_is_one_of_the_page() -> None:
     for figure in drawn:
         layout = figure["layout"]
         for name in ("xaxis", "yaxis"):
-            assert layout[name]["title"]["text"] or figure["data"][0].get("orientation") == "h", layout["title"]["text"]
+            named = layout[name].get("title", {}).get("text")
+            assert named or figure["data"][0].get("orientation") == "h", layout["title"]["text"]
         used = set(re.findall(r'"(#[0-9a-f]{6})"', json.dumps([figure["data"], {**layout, "meta": None}])))
         assert used <= set(layout["meta"]["colours"]), layout["title"]["text"]
 
