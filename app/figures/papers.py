@@ -15,6 +15,7 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "
 DASHES = ("solid", "dash", "dot", "dashdot")
 HEIGHT = 250
 FITS = 18  # characters of an axis title along the height of a small multiple
+STRAIGHT = 40  # characters below an axis on a phone; of more the labels are turned, and the legend lies lower
 BARS = {"thickness": 1.2, "width": 3}  # of intervals
 Cell = Mapping[str, Any] | float | None
 Row = tuple[str, Sequence[Cell]]
@@ -28,8 +29,9 @@ def table(
     `order` lists the names of all tables of an item: a name has the same colour and sign in each.
     """
     shown = [(name, cells) for name, cells in rows if any(cell is not None for cell in cells)]
-    drawn = _empty(told, len(shown))
     lines = told["form"] == "lines"
+    turned = not lines and sum(len(str(column)) + 1 for column in columns) > STRAIGHT
+    drawn = _empty(told, len(shown), turned)
     mode = "lines+markers" if lines else "markers"
     places = list(columns) if lines else [str(column) for column in columns]
     shape = _form(cell for _, cells in shown for cell in cells)
@@ -111,12 +113,13 @@ def _level(value: float, axis: str) -> dict[str, Any]:
     return {"type": "line", "xref": axis, "yref": "paper", "x0": value, "x1": value, "y0": 0, "y1": 1, "line": line}
 
 
-def _empty(told: Mapping[str, Any], rows: int) -> go.Figure:
-    height = HEIGHT + (24 if told["x"] else 0) + 19 * max(0, rows - 2)
+def _empty(told: Mapping[str, Any], rows: int, turned: bool = False) -> go.Figure:
+    low = told["x"] or turned  # what stands between the axis and the legend
+    height = HEIGHT + (24 if low else 0) + 19 * max(0, rows - 2)
     drawn = figure(str(told["title"]), str(told["x"]), "<br>".join(wrap(told["y"], FITS)), height)
     legend = {
         "orientation": "h",
-        "y": -0.42 if told["x"] else -0.26,
+        "y": -0.42 if low else -0.26,
         "yanchor": "top",
         "maxheight": 1,
         "font": {"size": 11},
@@ -160,6 +163,7 @@ def _add(
         customdata=[list(pair) for pair in zip(low, high, strict=True)],
         hovertemplate=[f"%{{x}}: {told}" for told in _told("y", cells, shape)],
         offsetgroup=str(place),
+        cliponaxis=False,  # a sign at zero is whole
     )
 
 
