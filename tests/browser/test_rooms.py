@@ -127,7 +127,7 @@ def test_back_shows_the_case_before_and_forward_the_live_run_again(visit):
     assert page.evaluate("[history.length, window.stays]") == [before + 1, True]
 
 
-@pytest.mark.parametrize("width", [390, 1007, 1024, 1440])  # a scroll bar of 17 pixels leaves 1007 of 1024
+@pytest.mark.parametrize("width", [390, 768, 1007, 1024, 1366, 1440])  # a scroll bar of 17 pixels leaves 1007 of 1024
 def test_the_head_of_the_page_is_as_high_in_every_room(visit_cases, width):
     page = visit_cases("", viewport={"width": width, "height": 768})
     heights = set()
@@ -136,6 +136,8 @@ def test_the_head_of_the_page_is_as_high_in_every_room(visit_cases, width):
         heights.add(page.evaluate("document.querySelector('.top').offsetHeight"))
     assert len(heights) == 1
     assert width < 1007 or heights.pop() < 60, "one row"
+    told = page.evaluate("getComputedStyle(document.querySelector('.top .motto')).clipPath") == "none"
+    assert told == (width in (768, 1366, 1440)), "the sentence, where a row has room for it"
 
 
 FOCUSED = """() => {
