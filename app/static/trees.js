@@ -2,7 +2,7 @@
 // Draft trees: which nodes of a large tree earn their place, and what the small tree looks like beside the heuristic
 // one.
 
-import { commandlines } from "./commandline.js";
+import { commandline, commandlines } from "./commandline.js";
 import { count, h, said } from "./dom.js";
 import { fmt, percent } from "./draw.js";
 import { plotted } from "./plot.js";
@@ -91,12 +91,7 @@ function drawAbout(spot, tuned, tree, choose) {
         ),
       ),
     ),
-    h(
-      "p.quiet",
-      {},
-      `${tree.title}. Counted on ${problems}, ${runs}; ${counted}. Made by `,
-      h("code", {}, tree.made_by),
-    ),
+    h("p.quiet", {}, `${tree.title}. Counted on ${problems}, ${runs}; ${counted}. Made by `, commandline(tree.made_by)),
     ...(tree.note ? [h("p.quiet", {}, tree.note)] : []),
   );
 }
