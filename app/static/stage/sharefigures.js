@@ -196,7 +196,7 @@ const time = {
     const x = linear(0, domain.x * 1.02, chart.left, chart.right);
     const all = parts.length + 1;
     parts.forEach(({ words, colour, before, value, share }, i) => {
-      const y = chart.y(all - 1.1 - i);
+      const y = chart.y(all - 1.5 - i) - 8.5; // its bar in the middle of its row
       chart.plot.append(
         s("rect", {
           x: x(before),
