@@ -88,11 +88,11 @@ def loaded(lab: Lab, folder: str) -> Any:
 def bandwidth(device: torch.device, megabytes: int = 256, repetitions: int = 7) -> float:
     """Bytes per second that a plain read of memory reaches here: the best of a few sums over a large tensor, on other
     devices than the CPU over so large a one that caches and launches hardly count."""
-    size = (megabytes if device.type == "cpu" else LARGE) * (1 << 20) // 4
-    x = torch.ones(size, dtype=torch.float32, device=device)
+    size = (megabytes if device.type == "cpu" else LARGE) * (1 << 20)
+    x = torch.ones(size // 4, dtype=torch.float32, device=device)
     best = 0.0
     for _ in range(repetitions):
         began = perf_counter()
         float(x.sum())
-        best = max(best, x.numel() * 4 / (perf_counter() - began))
+        best = max(best, x.nbytes / (perf_counter() - began))
     return best

@@ -127,9 +127,8 @@ def _checks(model: Model, folder: str) -> Iterator[Check]:
         else:
             paths[name] = GraphedDecoder(lean, capturer)
         level, block = ("graph", "graph") if cuda else ("static level (not captured)", "static block (not captured)")
-        if not lean.apart:  # of a spread model nothing is captured
-            yield _levels(level, lean, model.vocab, capturer, limit)
-            yield _blocks(block, lean, model.vocab, capturer, limit)
+        yield _levels(level, lean, model.vocab, capturer, limit)
+        yield _blocks(block, lean, model.vocab, capturer, limit)
     else:
         yield Check("lean passes", "not here", "this kind of model runs through transformers")
     for name, decoder in paths.items():
@@ -202,10 +201,8 @@ def _blocks(name: str, lean: LeanDecoder, vocab: int, capturer: Capturer, limit:
 
 
 def _random(shapes: dict[str, tuple[int, ...]], like: Tensor) -> dict[str, Tensor]:
-    rng = torch.Generator("cpu").manual_seed(0)
-    plain: dict[str, Any] = {"generator": rng, "dtype": torch.float32, "device": "cpu"}
-    drawn = {name: torch.randn(shape, **plain) for name, shape in shapes.items()}
-    return {name: (x * x.shape[-1] ** -0.5).to(like) for name, x in drawn.items()}
+    rng = torch.Generator().manual_seed(0)
+    return {name: (torch.randn(shape, generator=rng) * shape[-1] ** -0.5).to(like) for name, shape in shapes.items()}
 
 
 def _judged(name: str, levels: Levels, off: float, limit: float) -> Check:
@@ -249,7 +246,7 @@ def _figures(model: Model) -> Iterator[tuple[str, float]]:
     yield "memory read, GB/s", bandwidth(device, 64) / 1e9
     if device.type != "cpu":
         host = torch.zeros(64 << 18, dtype=torch.float32, device="cpu")
-        yield "host to device, GB/s", host.numel() * 4 / _seconds(lambda: host.to(device), device, 5) / 1e9
+        yield "host to device, GB/s", host.nbytes / _seconds(lambda: host.to(device), device, 5) / 1e9
     paths: dict[str, Decoder] = {"pass": model.decoder}
     if isinstance(model.decoder, GraphedDecoder):
         paths = {"captured pass": model.decoder, "plain pass": model.decoder.lean}

@@ -1,12 +1,15 @@
 """The doctor's report: every path checked against transformers, and a path that is wrong is told."""
 
 import json
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
+from engine.bench import contenders
 from engine.bench.doctor import _methods, examine
 from engine.cli import main
 from engine.errors import ConfigError, EngineFault
@@ -119,3 +122,21 @@ def test_methods_that_fail_or_write_something_else_are_told(zoo: Zoo, monkeypatc
     monkeypatch.setattr("engine.bench.doctor.CLOSE", {})
     check = _methods(lab)
     assert check.state == "ok" and "otherwise pld" in check.told
+
+
+def test_bandwidth_counts_the_bytes_that_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of them where the program's own tensors are of double precision."""
+    ticks, read, plain = count(), list[int](), torch.Tensor.sum
+
+    def watched(self: torch.Tensor) -> torch.Tensor:
+        read.append(self.nbytes)
+        return plain(self)
+
+    monkeypatch.setattr(contenders, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(torch.Tensor, "sum", watched)
+    was = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert contenders.bandwidth(torch.device("cpu"), megabytes=1, repetitions=1) == read[0]
+    finally:
+        torch.set_default_dtype(was)
