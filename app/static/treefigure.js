@@ -246,7 +246,7 @@ function nodeFigure(state, { run, round, left, top, row, columns }, place) {
 const backed = (x, y, text, attrs) =>
   label(x, y, text, { ...attrs, stroke: "var(--panel)", "stroke-width": 3, "paint-order": "stroke" });
 
-/** As many letters as stand in a column of stubs; all of them are told where one points.
+/** As many letters as a column of stubs holds; all of them are told where one points.
  * @param {string} words @param {number} column */
 export function stubLabel(words, column) {
   const most = Math.floor((column - GUTTER + STUB_IN) / STUB_LETTER);
