@@ -141,7 +141,7 @@ function soFar(store, run) {
 function how(store, run, baseline) {
   const place = [run.head?.device, run.head?.dtype].filter(Boolean).join(", ");
   const lossy = guaranteeOf(run).id === "changes" ? " Lossy: the text may differ from the target's own." : "";
-  const day = run.head?.created?.slice(0, 10);
+  const day = run.head?.created?.slice(0, 10).replaceAll("-", "\u2011"); // no line ends within it
   const on = place ? ` on ${place}` : "";
   if (forcedOf(run))
     return `Measured here${on}, alone and from a forced beginning: its speed is compared with none.${lossy}`;

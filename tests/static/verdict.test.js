@@ -97,6 +97,8 @@ test("another device gives no quotient of speeds", () => {
 test("recorded and opened runs say so; without a run there is nothing to say", () => {
   const recorded = page({ chain: CHAIN }, {}, { recorded: "case" });
   assert.match(verdict(recorded).how, /^Recorded on cpu, float32/);
+  recorded.runs.get("chain").head.created = "2026-11-23T06:57:31+00:00";
+  assert.match(verdict(recorded).how, /^Recorded 2026\u201111\u201123 on cpu/, "a day in one line");
   recorded.runs.get("chain").head.extras.trajectory = 3;
   assert.match(verdict(recorded).how, /Run draws first trajectories/);
   assert.match(verdict(page({ chain: CHAIN }, {}, { opened: true })).how, /^Opened from a file on cpu/);
