@@ -27,6 +27,7 @@ from engine.model.crossweights import (
     places_of,
 )
 from engine.model.decoder import New, Rows
+from engine.model.devices import aligned
 from engine.model.network import plain
 from engine.model.products import Product
 from engine.model.weights import transposed
@@ -171,7 +172,7 @@ class CrossDecoder:
         else:
             mask[:, start:].masked_fill_(~new.block, -torch.inf)
         bias = self.bias(pos_T, torch.cat((torch.arange(start, device=pos_T.device), pos_T)))
-        return mask if bias is None else bias + mask
+        return mask if bias is None else aligned(bias + mask)  # whose heads lie side by side, where kernels want slots
 
 
 class Single:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from engine.model.crossed import CrossCache, CrossDecoder, Single
 from engine.model.decoder import Rows
+from engine.model.devices import aligned
 from engine.model.slabs import Layout, Padded, Part, Slab, hidden
 from engine.sampling import sent
 
@@ -123,7 +124,7 @@ class _Sights:
         see [n, H or 1, T, S]."""
         mask = hidden(padded.see, self.decoder.embedding)[:, None]
         bias = self.decoder.bias(padded.pos, padded.kpos)
-        return mask if bias is None else bias + mask
+        return mask if bias is None else aligned(bias + mask)
 
 
 def _split(kv: Tensor) -> Tensor:

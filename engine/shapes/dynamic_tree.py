@@ -64,7 +64,8 @@ class DynamicTree:
         if self.choice is None:
             return None
         if grown.width == 1:
-            (said,), tokens = read(grown.best, grown.fresh)
+            here = grown.best.device.type == "cpu"  # where two looks are sooner than one transfer of both
+            (said,), tokens = map(Tensor.tolist, (grown.best, grown.fresh)) if here else read(grown.best, grown.fresh)
             chances = [self._follow(said)]
         else:
             scores, tokens = read(grown.best, grown.fresh)

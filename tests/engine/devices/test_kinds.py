@@ -5,6 +5,7 @@ What is written is what a CPU writes. See `pretend`.
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import torch
 
 from engine.bench.doctor import _checks
 from engine.config import Sampling
+from engine.draft import chain
 from engine.heads.assistant import AssistantHead
 from engine.judge.gumbel import Chooser
 from engine.lab import Lab
@@ -26,6 +28,7 @@ from tests.engine.devices.pretend import Pretend, loaded, pretended, spread
 from tests.engine.heads.made import medusa
 from tests.engine.heads.test_assistant import OLD, assistant, target
 from tests.engine.model import tiny
+from tests.engine.model.families import near
 from tests.engine.reward.made import make_reward
 from tests.engine.zoo import Zoo, make_model, noised, save_tokenizer
 from tests.typed import known
@@ -134,6 +137,24 @@ def test_encoder_decoders(crossed: Crossed, family: str, place: str) -> None:
                 assert wrote(lab, method, SOURCE, **given) == wrote(plain, method, SOURCE, **given)
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("family", ("t5", "bart"))
+def test_masks_of_a_source_are_read_at_all_lengths(crossed: Crossed, family: str) -> None:
+    """Biases of distances (T5) came with heads side by side, which fused kernels cannot read."""
+    path, ids = crossed.path(family), [(3 * i) % 31 + 3 for i in range(40)]
+
+    def told(device: str) -> torch.Tensor:
+        model = load_model(path, device, "float32")
+        before, session = model.tokenizer.encode(SOURCE), model.session(120)
+        rows = [session.forward(before + ids[:n], chain(ids[n : n + 4])).logits for n in range(1, 34)]
+        return torch.cat(rows)
+
+    here = told("cpu")
+    with pretended():
+        there = told("cuda:0").cpu()
+    assert near(there, here) < 1e-5
+
+
 def test_ids_that_are_barred_make_nobody_wait(crossed: Crossed) -> None:
     with pretended() as mode:
         model = loaded(crossed.path("bert2bert"), "cuda:0")
@@ -224,3 +245,12 @@ def test_the_doctor_looks_at_what_is_captured(zoo: Zoo, place: str, monkeypatch:
     levels = {"graph of a draft head against eager", "graph of masks against eager"}
     assert levels <= checks.keys() if place == "cuda:0" else not levels & checks.keys()
     assert checks.get("graph", checks.get("graph against eager")) == ("not here" if place == "spread" else "ok")
+
+
+def test_a_text_that_is_read_again_lies_where_ids_are_sent(tmp_path: Path) -> None:
+    """Also where the table of embeddings waits on disk, and has no place of its own."""
+    decoder = known(RereadingDecoder, load_model(tiny.make("openai-gpt", tmp_path), "cpu").decoder)
+    table = decoder.hf.get_input_embeddings()
+    table.weight = torch.nn.Parameter(table.weight.to("meta"), requires_grad=False)
+    table._hf_hook = SimpleNamespace(execution_device="cpu")
+    assert decoder.cache(8).ids.device.type == "cpu"

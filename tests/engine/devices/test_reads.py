@@ -226,8 +226,7 @@ def test_rows_of_equal_entries_are_sorted_by_one_transfer() -> None:
 def test_what_rounds_cost_is_timed_once_the_device_is_done(
     zoo: Zoo, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In every part of a round, as in a run: else a device that works on makes drafts and passes free, and the rest of
-    a round dear."""
+    """In every part of a round, as in a run: else the time of a pass falls to what follows it, where the host waits."""
     clocks = list[set[str]]()
 
     def synchronise(devices: Iterable[torch.device]) -> None:
