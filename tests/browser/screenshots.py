@@ -37,7 +37,7 @@ def film(page: Page, path: Path) -> None:
         page.evaluate(DRAWN)
         images.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
     times = [1000 // A_SECOND] * FRAMES + [int(REST * 1000)]
-    images[0].save(path, save_all=True, append_images=images[1:], duration=times, loop=0, quality=70, method=6)
+    images[0].save(path, save_all=True, append_images=images[1:], duration=times, loop=0, quality=60, method=6)
 
 
 def main() -> None:
@@ -62,7 +62,7 @@ def main() -> None:
         page.wait_for_function("document.querySelectorAll('.score .head').length === draftscope.store.lanes.length")
         page.evaluate(DRAWN)
         page.screenshot(path=FOLDER / "score.png")
-        page = browser.new_context(viewport={"width": 1200, "height": 720}).new_page()
+        page = browser.new_context(viewport={"width": 1200, "height": 780}).new_page()
         page.goto(f"http://127.0.0.1:{port}/?__theme=light&{FILM}")
         page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
         page.wait_for_function("draftscope.store.span('clock') > 0")
