@@ -74,6 +74,7 @@ def test_every_way_through_transformers(kind: str, place: str, tmp_path: Path) -
                 assert wrote(lab, method, **given) == wrote(plain, method, **given)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ("sd", "block_verify", "mixed", "universal"))
 def test_draft_models_of_other_ids(zoo: Zoo, tmp_path: Path, method: str) -> None:
     """One of fewer rows than the tokenizer has, beside the target and apart from it."""

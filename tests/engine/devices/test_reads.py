@@ -109,6 +109,7 @@ def test_a_chain_that_is_asked_after_each_token_waits_once_a_step(
     assert max(drafted) > 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("temperature", (0.0, 0.8))
 @pytest.mark.parametrize("method", ("sd", "block_verify", "mixed", "easd"))
 def test_a_draft_model_of_other_ids_waits_once_a_step(
@@ -222,6 +223,7 @@ def test_rows_of_equal_entries_are_sorted_by_one_transfer() -> None:
         assert [token for token, _ in top] == [0, 1, 2, 3]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ("sd", "pld"))
 def test_what_rounds_cost_is_timed_once_the_device_is_done(
     zoo: Zoo, method: str, monkeypatch: pytest.MonkeyPatch
