@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from random import Random
 from statistics import median
 
 
@@ -68,15 +69,20 @@ def contest(
     repetitions: int = 5,
     wrap: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> Times:
-    """Warm each contender up on the first prompt, then run all of them on each prompt in turn, `repetitions` times."""
-    for run in contenders.values():
+    """Warm each contender up on the first prompt, then run all of them on each prompt in turn, `repetitions` times.
+
+    Their order is drawn anew for every prompt, the same in every call: one that always ran behind the same other would
+    always find its caches.
+    """
+    runs, orders = list(contenders.values()), Random(0)
+    for run in runs:
         run(prompts[0])
     laps = []
     for _ in wrap(range(repetitions)):
         row = [Lap(0, 0.0)] * len(contenders)
         for prompt in prompts:
-            for i, run in enumerate(contenders.values()):
-                row[i] = _sum(row[i], run(prompt))
+            for i in orders.sample(range(len(runs)), len(runs)):
+                row[i] = _sum(row[i], runs[i](prompt))
         laps.append(tuple(row))
     return Times(tuple(contenders), tuple(laps))
 

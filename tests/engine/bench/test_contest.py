@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
+from itertools import pairwise, permutations
 
 import psutil
 import pytest
@@ -28,10 +29,24 @@ def test_contenders_take_turns_and_ratios_are_of_sums() -> None:
 
     runs = {"a": runner("a", [1.0, 2.0, 1.0, 1.0]), "b": runner("b", [2.0, 4.0, 4.0, 2.0])}
     times = contest(runs, [[1, 2, 3], [1]], repetitions=2)  # type: ignore[arg-type]
-    assert order == ["a", "b"] * 5
+    turns = [order[at : at + 2] for at in range(0, 10, 2)]
+    assert turns[0] == ["a", "b"] and all(sorted(turn) == ["a", "b"] for turn in turns)
     assert times.speed("a") == Spread((4 / 3 + 4 / 2) / 2, 4 / 3, 4 / 2, 2)
     assert times.ratio("a", "b").low == pytest.approx(2.0) and times.ratio("a", "b").high == pytest.approx(3.0)
     assert times.total("b") == Lap(4, 6.0, 4, 10, ((3, 9), (1, 9)))
+
+
+def test_no_contender_always_runs_behind_the_same_other() -> None:
+    """Whose weights it would always find in the caches."""
+    told: list[list[str]] = []
+    for _ in range(2):
+        order: list[str] = []
+        runs = {name: lambda prompt, name=name: order.append(name) or Lap(1, 1.0) for name in "abc"}
+        contest(runs, [[1]] * 8, repetitions=3)  # type: ignore[arg-type]
+        told.append(order)
+    assert told[0] == told[1], "the same in every call"
+    assert set(pairwise(told[0])) >= set(permutations("abc", 2)), "each has stood behind each other"
+    assert all(sorted(told[0][at : at + 3]) == ["a", "b", "c"] for at in range(0, 75, 3))
 
 
 def test_a_method_says_what_it_cost(toy: Lab) -> None:
