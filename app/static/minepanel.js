@@ -4,7 +4,7 @@
 import { count, duration, h, said, visible } from "./dom.js";
 import { percent } from "./draw.js";
 import { flagMark } from "./flagmarks.js";
-import { withModels } from "./withmodels.js";
+import { chosenModels, withModels } from "./withmodels.js";
 
 /**
  * @typedef {import("./types/workshop.js").MineForm} MineForm
@@ -109,7 +109,7 @@ export function minePanel(store, lab, miner, form, show) {
   function job() {
     const source = form.source;
     return {
-      models: lab.session.config?.models ?? lab.session.catalogue?.models[0] ?? "",
+      models: chosenModels(lab.session),
       task: form.task,
       source,
       n: source === "prompt" ? 1 : form.n,

@@ -10,7 +10,7 @@ import { fresh, take, trajectories } from "./trajectorydata.js";
 import { drawPool } from "./trajectorypool.js";
 import { drawGrowth, drawRows, drawVotes } from "./trajectoryrows.js";
 import { visitor } from "./visitor.js";
-import { withModels } from "./withmodels.js";
+import { chosenModels, withModels } from "./withmodels.js";
 
 /**
  * @typedef {import("./types/lab.js").Lab} Lab
@@ -301,7 +301,7 @@ function drawForm(lab, catalogue, recorded, form, act) {
       onclick: () => {
         if (![...element.querySelectorAll("input")].every((input) => input.reportValidity())) return;
         act.run({
-          models: lab.session.config?.models ?? "",
+          models: chosenModels(lab.session),
           prompt: form.prompt,
           lanes: form.methods,
           n: form.n,
@@ -345,7 +345,8 @@ function drawForm(lab, catalogue, recorded, form, act) {
       h("label.field", {}, h("span", {}, "Problem"), source),
     ),
     prompt,
-    h("div.row", {}, go, stop, back, withModels(lab.session), note),
+    withModels(lab.session),
+    h("div.row", {}, go, stop, back, note),
   );
   /** The focus goes over to the button that can be pressed: on a disabled one the keyboard would be lost.
    * @param {boolean} on @param {string} text */
