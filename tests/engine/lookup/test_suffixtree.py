@@ -27,6 +27,73 @@ def test_counts_are_those_of_the_text() -> None:
     assert tree.find([0] * 6) is None
 
 
+def by_counting(texts: list[list[int]], run: list[int], depth: int, limit: int, least: float) -> list[tuple[int, ...]]:
+    """What `likely` promises, counted in the texts anew for each token: token, how often it came, how often anything
+    did, and where it was seen last."""
+    steps, share, offsets = list[tuple[int, ...]](), 1.0, [sum(map(len, texts[:i])) for i in range(len(texts))]
+    while len(steps) < limit and len(run) < depth:
+        places = dict[int, list[int]]()
+        for text, offset in zip(texts, offsets, strict=True):
+            for at in range(len(run), len(text)):
+                if text[at - len(run) : at] == run:
+                    places.setdefault(text[at], []).append(offset + at)
+        if not places:
+            break
+        seen, token = sum(map(len, places.values())), max(places, key=lambda t: (len(places[t]), max(places[t])))
+        share *= len(places[token]) / seen
+        if share < least:
+            break
+        steps.append((token, len(places[token]), seen, max(places[token])))
+        run = [*run, token]
+    return steps
+
+
+def test_what_is_likely_is_counted_and_of_equals_the_last() -> None:
+    rng = random.Random(7)
+    texts, tree, at = [[rng.randrange(4) for _ in range(60)] for _ in range(3)], SuffixTree(6), 0
+    for text in texts:
+        tree.begin()
+        for token in text:
+            tree.add(token, at)
+            at += 1
+    lengths = set[int]()
+    for _ in range(200):
+        run = [rng.randrange(4) for _ in range(rng.randint(1, 4))]
+        if node := tree.find(run):
+            steps = tree.likely(node, 5, least := rng.choice([0.0, 0.1, 0.3]))
+            assert [(s.token, s.times, s.seen, s.place) for s in steps] == by_counting(texts, run, 6, 5, least)
+            lengths.add(len(steps))
+    assert lengths >= {0, 1, 2, 3}
+
+
+def test_the_best_of_both_trees_is_that_of_all_matches() -> None:
+    """Against every length of the match tried in both, the longer first, this sequence before the answers."""
+    rng, memory = random.Random(11), SuffixMemory("global", 6, 100_000)
+    answers, chosen = list[list[int]](), set[tuple[str, int]]()
+    for _ in range(6):
+        prompt, text = [rng.randrange(4) for _ in range(5)], [rng.randrange(4) for _ in range(40)]
+        memory.begin(prompt)
+        sequence = prompt
+        for token in text:
+            found, tried = memory.best(8, factor := rng.choice([0.5, 1.0, 2.0]), 1, 0.1), []
+            for where, texts in (("this", [sequence]), ("earlier", [*answers, sequence[5:]])):
+                for match in range(min(5, len(sequence)), 0, -1):
+                    steps = by_counting(texts, sequence[-match:], 6, min(8, int(factor * match + 1)), 0.1)
+                    shares = [steps[0][1] / steps[0][2]] if steps else []
+                    for _, times, seen, _ in steps[1:]:
+                        shares.append(shares[-1] * times / seen)
+                    tried.append((sum(shares), where, match, [step[0] for step in steps]))
+            best = max(tried, key=lambda one: one[0])  # the first of equals
+            if best[0]:
+                assert (found.score, found.where, found.match) == (pytest.approx(best[0]), *best[1:3])
+                assert [step.token for step in found.steps] == best[3]
+                chosen.add((found.where, found.match))
+            sequence = [*sequence, token]
+            memory.extend(sequence)
+        answers.append(text)
+    assert {where for where, _ in chosen} == {"this", "earlier"} and len(chosen) >= 6
+
+
 def test_no_run_crosses_sequences() -> None:
     tree = SuffixTree(4)
     for text in ([1, 2], [3, 4]):
