@@ -46,7 +46,7 @@ def load_parallel(path: Path, target: Model) -> ParallelModel:
     folder = folder_of(path, (META, "tokenizer*", "generation_config.json"))
     about = read_object(folder / META)
     dtype = str(target.dtype) if target.device.type != "cpu" else "auto"
-    model = load_model(folder, str(target.device), dtype, name=folder.name)
+    model = load_model(folder, str(target.device), dtype, graphs=target.graphs, name=folder.name)
     if bridge(target, model).kind != "same":
         raise ModelMismatch(f"The parallel drafter {folder.name} has another vocabulary than {target.name}.")
     mask, masks = (about.get(name) for name in ("mask", "masks"))

@@ -76,6 +76,7 @@ def assembled(
             *_captured(why),
         ),
         config=text.to_dict(),
+        graphs=graphs,
     )
 
 

@@ -36,6 +36,7 @@ class Model:
     seam: Seam | None = None  # of an encoder-decoder: where its source ends
     source_context: int = 0  # positions of the encoder
     config: Mapping[str, Any] = field(default_factory=dict)  # what the checkpoint says of its layers
+    graphs: str = "auto"  # the switch of captured passes that it was loaded with, which those that go with it follow
 
     @property
     def only_chains(self) -> bool:

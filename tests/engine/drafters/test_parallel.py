@@ -13,8 +13,10 @@ from engine.costs.chains import FIRST_LENGTH, ChainChoice
 from engine.errors import AssetError, ModelMismatch
 from engine.heads.parallel import META, load_parallel
 from engine.lab import Lab
+from engine.model import load_model
 from engine.runs import costs as measuring
 from tests.engine.crossed import SOURCE, Crossed, make_model, plain_logits
+from tests.engine import zoo
 from tests.engine.zoo import EOS, PAD
 
 MASKS = 4
@@ -88,3 +90,12 @@ def test_what_cannot_be_a_parallel_drafter(crossed: Crossed, tmp_path: Path) -> 
         (damaged / META).write_text(json.dumps(about))
         with pytest.raises(AssetError, match="must name a mask, an id below 96"):
             load_parallel(damaged, target)
+
+
+@pytest.mark.parametrize("graphs", ["off", "auto"])
+def test_its_passes_are_captured_where_those_of_the_target_may_be(graphs: str, tmp_path: Path) -> None:
+    target = load_model(zoo.make_model(tmp_path / "target", "llama"), graphs=graphs)
+    (made := zoo.make_model(tmp_path / "filler", "llama", layers=1)).joinpath(META).write_text(
+        '{"mask": 5, "masks": 3}'
+    )
+    assert load_parallel(made, target).model.graphs == graphs
