@@ -15,8 +15,8 @@ from engine.heads.parallel import META, load_parallel
 from engine.lab import Lab
 from engine.model import load_model
 from engine.runs import costs as measuring
-from tests.engine.crossed import SOURCE, Crossed, make_model, plain_logits
 from tests.engine import zoo
+from tests.engine.crossed import SOURCE, Crossed, make_model, plain_logits
 from tests.engine.zoo import EOS, PAD
 
 MASKS = 4
