@@ -18,7 +18,7 @@ from app.recorded import Sentence
 from app.routes import catalogue_json, open_traces
 from app.service import Service, by_address
 from app.turnstile import MOST_PLACES
-from app.validate import Asked, checked
+from app.validate import Asked, checked, here
 from app.wire.catalogue import Catalogue
 from app.wire.runs import RunMessage
 from engine.errors import ConfigError, LabError, shown, unknown
@@ -126,9 +126,7 @@ class Handlers:
     def methods(self, models: str = "") -> list[dict[str, Any]]:
         """All method cards with their knobs, as these models can run them."""
         with curable("listing methods"):
-            if name_of(models) and models not in self.service.models:
-                raise ConfigError(unknown("models", models, self.service.models))
-            return self.service.methods(name_of(models))
+            return self.service.methods(name_of(models) and here(models, self.service.models))
 
     def presets(self) -> list[dict[str, Any]]:
         """All presets."""

@@ -5,8 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from app.service import Service
-from app.validate import Asked, Key, checked, within
-from engine.errors import ConfigError, unknown
+from app.validate import Asked, Key, checked, here, within
+from engine.errors import ConfigError
 from engine.files.presets import list_presets
 from engine.tasks import Problem, load_problems
 
@@ -54,8 +54,7 @@ def parse(service: Service, given: object) -> Job:
         ConfigError: something is missing, of another type, or beyond a limit.
     """
     job = checked(Job, given)
-    if job.models not in service.models:
-        raise ConfigError(unknown("models", job.models, service.models))
+    here(job.models, service.models)
     if job.source == "prompt":
         within("the characters of prompt", len(job.prompt), 1, service.limits.max_prompt_chars)
     return job

@@ -11,7 +11,7 @@ from pydantic import Field
 from app.knobs import find
 from app.rounds import NOBODY, Visitor
 from app.state import Limits
-from app.validate import Asked, MaybeKey, checked, parsed, within
+from app.validate import Asked, MaybeKey, checked, here, parsed, within
 from engine.config import MAX_TEMPERATURE, MOST_TOP_K, TEMPERATURES, TOP_KS, Card, KnobValue, Sampling
 from engine.errors import ConfigError, unknown
 from engine.tasks.marking import EMBEDDED
@@ -138,9 +138,7 @@ def resolved(
         raise ConfigError(
             f"The prompt has {len(asked.prompt)} characters; at most {limits.max_prompt_chars} are allowed here."
         )
-    name = asked.models or (models[0] if models else "")
-    if name not in models:
-        raise ConfigError(unknown("models", name, models))
+    name = here(asked.models or (models[0] if models else ""), models)
     if asked.task and asked.task not in EMBEDDED:
         raise ConfigError(unknown("task", asked.task, EMBEDDED))
     if asked.answer and not asked.task:

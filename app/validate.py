@@ -1,7 +1,7 @@
 """What comes from outside, checked by pydantic models and refused in plain sentences. No gradio, no torch."""
 
 import json
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Sequence
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -49,6 +49,20 @@ def within(name: str, value: int, low: int, high: int) -> int:
     if not low <= value <= high:
         raise ConfigError(f"{name} must be an integer from {low} to {high}, not {shown(value)}.")
     return value
+
+
+def here(models: str, known: Sequence[str]) -> str:
+    """The name of a set of models that this server has.
+
+    Raises:
+        ConfigError: it has none of that name, perhaps any more.
+    """
+    if models not in known:
+        raise ConfigError(
+            f"{unknown('models', models, known)} Models that were opened from a page stay until others are opened or "
+            "the server starts anew; then open them again."
+        )
+    return models
 
 
 def parsed(data: str | bytes) -> object:

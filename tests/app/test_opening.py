@@ -121,7 +121,7 @@ def test_new_models_stand_beside_the_old_and_replace_those_opened_before() -> No
     assert service.lab("made-up") is old
     assert loaded(client, target="b")[-1]["models"] == "b + a/small"
     assert service.models == ("made-up", "b + a/small")
-    with pytest.raises(ConfigError, match="Unknown models"):
+    with pytest.raises(ConfigError, match=r"Unknown models .* opened from a page stay until"):
         requests.build(
             {"prompt": "x", "lanes": ["plain"], "models": "a/big + a/small"}, CARDS, service.models, service.limits
         )
