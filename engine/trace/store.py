@@ -23,11 +23,12 @@ MAX_BYTES = 20_000_000  # after decompression
 MAX_NODES = 50_000
 MAX_TOKENS = 100_000
 GZIPPED = b"\x1f\x8b"
+EMPTY = "The trace is empty: its first event, the run, has not come yet."
 PIECE = 4096  # bytes gunzipped at a time: of many small members the rest is not copied for each
 
 
 class Trace:
-    """The events of one run, in order. It may still be growing: everything but `head` works before the end."""
+    """The events of one run, in order. It may still be growing: only `head` and `save` need the first event."""
 
     drawn: ClassVar[Callable[["Trace"], str] | None] = None  # how a notebook shows it (`app.notebook.register`)
 
@@ -91,7 +92,7 @@ class Trace:
             TraceError: nothing has been appended yet.
         """
         if self._head is None:
-            raise TraceError("The trace is empty: its first event, the run, has not come yet.")
+            raise TraceError(EMPTY)
         return self._head
 
     @property
@@ -147,9 +148,11 @@ class Trace:
         """Write the trace; the file appears complete or not at all. The same trace gives the same bytes.
 
         Raises:
-            ConfigError: the path is a folder, a device, a pipe, or a link out of its folder. OSError: it cannot be
-                written.
+            ConfigError: the path is a folder, a device, a pipe, or a link out of its folder. TraceError: nothing has
+                been appended yet, and no file without a first event can be read. OSError: it cannot be written.
         """
+        if not self.started:
+            raise TraceError(EMPTY)
         data = self.to_bytes()
         if writable(Path(path)).suffix == ".gz":
             data = gzip.compress(data, mtime=0)

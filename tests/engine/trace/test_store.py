@@ -174,6 +174,8 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
         Trace([head()]).save(path)
+    with pytest.raises(TraceError, match="The trace is empty"):
+        Trace().save(path)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
