@@ -363,7 +363,15 @@ def _left_said(path: Path) -> str:
         f"{', '.join(fast)}. Set out to be at least {LEFT:g} times as fast as the best of the fixed settings that were "
         f"tried: {len(rows) - len(missed)} of {len(rows)} reached it"
         + (f"; **missed** by {', '.join(missed)}" if missed else "")
-        + ".\n"
+        + f". {_passes_said(found['costs']['model'])}\n"
+    )
+
+
+def _passes_said(costs: dict[str, Any]) -> str:
+    passes = dict(map(tuple[int, float], costs["passes"]))
+    return (
+        f"There a pass over one token takes {passes[1]:.1f} ms, one over six {passes[6]:.1f}, and a token of the draft "
+        f"model {costs['step']:.2f}."
     )
 
 
