@@ -50,7 +50,7 @@ def _choose(wanted: int, left: Mapping[str, int], beside: Sequence[str]) -> tupl
 def accelerators() -> dict[str, int]:
     """The devices that "auto" may choose, and the bytes that each has free; none where there is only the CPU."""
     if torch.cuda.is_available():
-        return {f"cuda:{i}": torch.cuda.mem_get_info(i)[0] for i in range(torch.cuda.device_count())}
+        return {f"cuda:{i}": free(torch.device("cuda", i)) for i in range(torch.cuda.device_count())}
     return {}
 
 
@@ -114,8 +114,10 @@ def described(device: torch.device) -> str:
 
 
 def free(device: torch.device) -> int:
-    """Bytes of memory that a GPU has left."""
-    return int(getattr(torch, device.type).mem_get_info(device)[0])
+    """Bytes of memory that a GPU has left, with those that torch keeps there and nothing uses."""
+    gpu = getattr(torch, device.type)
+    kept = gpu.memory_reserved(device) - gpu.memory_allocated(device)
+    return int(gpu.mem_get_info(device)[0] + kept)
 
 
 def placement(places: Sequence[torch.device]) -> dict[str, Any]:

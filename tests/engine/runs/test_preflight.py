@@ -537,6 +537,8 @@ def test_a_name_that_no_file_can_have_is_that_of_a_model_that_is_not_here(name: 
 
 @pytest.mark.parametrize("kind", ("cuda", "xpu"))
 def test_the_memory_of_a_gpu_is_its_own(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That of one which shares the machine's is the machine's."""
-    monkeypatch.setattr(getattr(torch, kind), "mem_get_info", lambda device=None: (123, 456), raising=False)
-    assert looking.available(torch.device(kind, 1)) == 123 < looking.available(torch.device("mps"))
+    """What the driver has left and what torch keeps there without use; that of one which shares the machine's is the
+    machine's."""
+    for name, told in (("mem_get_info", (123, 9456)), ("memory_reserved", 5000), ("memory_allocated", 2000)):
+        monkeypatch.setattr(getattr(torch, kind), name, lambda device=None, told=told: told, raising=False)
+    assert looking.available(torch.device(kind, 1)) == 3123 < looking.available(torch.device("mps"))
