@@ -39,7 +39,7 @@ export function heatTree(initial, width, rounds) {
       edges.append(
         s("path", {
           d: `M${px + side} ${py + row / 2}L${x} ${y + row / 2}`,
-          stroke: stays.has(i) ? "var(--draft)" : "var(--line)",
+          stroke: stays.has(i) ? "var(--ink-3)" : "var(--line)",
           "stroke-width": stays.has(i) ? 1.2 : 0.6,
         }),
       );
@@ -51,7 +51,7 @@ export function heatTree(initial, width, rounds) {
       width: side,
       height: Math.max(1.6, row - 0.8),
       fill: counts[i]
-        ? `color-mix(in srgb, var(--target) ${Math.round(12 + 88 * share)}%, var(--panel))`
+        ? `color-mix(in srgb, var(--draft) ${Math.round(12 + 88 * share)}%, var(--panel))`
         : "var(--neutral-soft)",
       stroke: stays.has(i) ? "var(--ink)" : "none",
       "stroke-width": 1,
