@@ -22,10 +22,10 @@ class Pieces(Protocol):
 
 
 def quoted(token: int, pieces: Pieces) -> str:
-    """A token between backticks with its blanks visible; its number where the text is not known."""
+    """A token between backticks with its blanks visible; where the text is not known its number, as `#8`."""
     piece = pieces.get(token)
     if piece is None:
-        return f"token {token}"
+        return f"`#{token}`"
     shown = marked(piece).replace("`", "ˋ")  # the quotation mark of the sentences
     return f"`{shown[:LIMIT]}{'…' if len(shown) > LIMIT else ''}`" if shown else f"`` (token {token})"
 

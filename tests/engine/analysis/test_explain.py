@@ -364,7 +364,7 @@ def test_other_tokenizers_and_shapes_that_the_model_changed_are_told() -> None:
 def test_pieces_of_earlier_rounds_are_used() -> None:
     event = chain(0, 0, "r", [CAT], DOG)
     event.pieces, event.nodes[0].reason = {}, {"id": "greedy_mismatch", "choice": IS}
-    assert "token 4" in why(head(), event, node=0)
+    assert "`#4`" in why(head(), event, node=0)
     assert "`·is`" in why(head(), event, node=0, pieces={IS: " is", LINE: "\n"})
 
 

@@ -52,7 +52,7 @@ def test_pieces_are_quoted_with_visible_blanks() -> None:
     shown = [quoted(i, pieces) for i in range(1, 9)]
     assert shown[:4] == ["`·has`", "`↵`", "`` (token 3)", "`aˋb`"]
     assert shown[4] == "`" + "x" * 40 + "…`"
-    assert shown[5:] == ["`\\u200b`", "`→⍽`", "token 8"]
+    assert shown[5:] == ["`\\u200b`", "`→⍽`", "`#8`"]
 
 
 def test_a_mean_has_no_needless_zeros() -> None:
