@@ -25,6 +25,7 @@ from engine.model.single import normed, quiet, tensor
 from engine.model.weights import transposed
 
 Kind = Literal["eagle2", "eagle3"]
+SHALLOWEST = 7  # layers of a target in which those of `tapped` are three
 
 
 def tapped(layers: int) -> tuple[int, int, int]:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch
-from engine.heads.eagle import EagleHead, EagleSpec, Kind, names, tapped, wanted
+from engine.heads.eagle import SHALLOWEST, EagleHead, EagleSpec, Kind, names, tapped, wanted
 from engine.heads.files import (
     block_of,
     check,
@@ -123,12 +123,7 @@ def taps_of(config: Mapping[str, Any], target: Model) -> tuple[int, ...]:
     """
     ids = config.get(TAPS)
     if ids is None:
-        if target.layers < 7:
-            raise ModelMismatch(
-                f"EAGLE-3 taps three different layers, so its target needs at least 7; {target.name} has "
-                f"{target.layers}."
-            )
-        return tapped(target.layers)
+        return three(target, "EAGLE-3")
     whole = isinstance(ids, list) and all(isinstance(i, int) and not isinstance(i, bool) for i in ids)
     if not whole or not ids or sorted(set(ids)) != ids or ids[0] < 0:
         raise AssetError(f"{TAPS} must be rising layer numbers, not {ids!r}.")
@@ -137,6 +132,20 @@ def taps_of(config: Mapping[str, Any], target: Model) -> tuple[int, ...]:
             f"The head reads layer {ids[-1]}, but {target.name} has {target.layers}: it was made for another target."
         )
     return tuple(ids)
+
+
+def three(target: Model, reader: str) -> tuple[int, int, int]:
+    """The three layers whose inputs are read unless a head says otherwise; `reader` is what reads them.
+
+    Raises:
+        ModelMismatch: the target has not so many that they are three.
+    """
+    if target.layers < SHALLOWEST:
+        raise ModelMismatch(
+            f"{reader} taps three different layers, so its target needs at least {SHALLOWEST}; {target.name} has "
+            f"{target.layers}."
+        )
+    return tapped(target.layers)
 
 
 def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec:

@@ -13,10 +13,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from engine.errors import ModelMismatch
 from engine.heads.block import Block, Spec, rope
 from engine.heads.dflash import DflashSpec, name, wanted
-from engine.heads.eagle import tapped
+from engine.heads.eagle_load import three
 from engine.heads.files import configured
+from engine.model import Model
 from engine.training.features import Batch
 from engine.training.heads import Params, TrainingContext
 
@@ -25,15 +27,39 @@ BLOCKS = 12  # a text and step
 DECAY = 7.0  # rows behind the root after which an error weighs e times less (the paper's for blocks of 16)
 
 
+def mask_of(model: Model) -> int:
+    """The id that stands for a token that is not known: one that is never a block's root, padding or else the end of a
+    text.
+
+    Raises:
+        ModelMismatch: the target's tokenizer has neither.
+    """
+    words = model.tokenizer.hf
+    found: int | None = next(
+        (i for i in (words.pad_token_id, words.eos_token_id) if i is not None and i < model.vocab), None
+    )
+    if found is None:
+        raise ModelMismatch(
+            f"A DFlash drafter needs a token for what it does not know yet, and the tokenizer of {model.name} has "
+            "neither one for padding nor one for the end of a text."
+        )
+    return found
+
+
 class DflashRecipe:
     """Every mask learns the target's distribution at its place, given the true text before it."""
 
     def __init__(self, context: TrainingContext) -> None:
+        """Sizes by the target's.
+
+        Raises:
+            ModelMismatch: it has not enough layers, or its tokenizer no token that can be the mask.
+        """
         self.context, model = context, context.model
         self.frozen: Params = {}
         block = Spec(model.width, MLP, 4, 1, 64)
-        mask = model.tokenizer.hf.pad_token_id
-        self.spec = DflashSpec(block, LAYERS, tapped(model.layers), model.width, SIZE, mask, model.vocab)
+        mask, taps = mask_of(model), three(model, "A DFlash drafter as it is trained here")
+        self.spec = DflashSpec(block, LAYERS, taps, model.width, SIZE, mask, model.vocab)
         self.config: dict[str, Any] = {
             "architectures": ["DFlashDraftModel"],
             "model_type": "qwen3",

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from engine.heads.block import Spec, rope
 from engine.heads.eagle import EagleHead, EagleSpec, wanted
+from engine.heads.eagle_load import three
 from engine.training.features import Batch
 from engine.training.heads import Params, TrainingContext, rows_of, soft_loss
 
@@ -50,7 +51,13 @@ class Eagle3Recipe:
     """Seven unrolled steps: step j reads the head's own hidden rows of step j - 1 and the true token j places on."""
 
     def __init__(self, context: TrainingContext) -> None:
+        """Sizes by the target's.
+
+        Raises:
+            ModelMismatch: it has not enough layers.
+        """
         self.context, model = context, context.model
+        three(model, "EAGLE-3")
         counts = context.features.counts(model.vocab)
         size = min(DRAFT_VOCAB, model.vocab)
         ids = counts.argsort(descending=True, stable=True)[:size].sort().values

@@ -22,7 +22,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from engine.errors import AssetError
 from engine.files.documents import fits, read_object
 from engine.files.written import write
-from engine.heads.eagle import tapped
+from engine.heads.eagle import SHALLOWEST, tapped
 from engine.model import Model, load_model
 from engine.tasks import FAMILIES, SOURCED, Problem, load_problems
 from engine.training.probe import complete
@@ -39,7 +39,7 @@ class Batch:
     ids: Tensor  # [B, T]
     start: Tensor
     size: Tensor
-    taps: Tensor  # [B, T, 3 D] inputs of three layers; of an encoder-decoder none [B, T, 0]
+    taps: Tensor  # [B, T, 3 D] inputs of three layers; of an encoder-decoder, or too few layers, none [B, T, 0]
     last: Tensor  # [B, T, D] final-normed
 
     def to(self, device: str) -> Batch:
@@ -194,7 +194,7 @@ def _solved(model: Model, problems: list[Problem]) -> list[Line]:
 def _states(model: Model, lines: list[Line]) -> dict[str, Tensor]:
     ids, taps, last = list[Tensor](), list[Tensor](), list[Tensor]()
     longest = max(len(prompt) + len(rest) for prompt, rest in lines)
-    layers = () if model.seam else tapped(model.layers)
+    layers = () if model.seam or model.layers < SHALLOWEST else tapped(model.layers)
     own = [prompt[model.source_of(prompt) :] for prompt, _ in lines]  # what the decoder reads of each
     for (prompt, rest), read in zip(lines, own, strict=True):
         passed = model.session(longest, layers).forward([*prompt, *rest])
