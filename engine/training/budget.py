@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -9,8 +10,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
+from torch import Tensor
 
-from engine.errors import AssetError
+from engine.errors import AssetError, EngineFault
 
 
 class Budget(Protocol):
@@ -68,6 +70,20 @@ class Progress:
                 saved = now - began
                 save()
         save()
+
+
+def held(loss: float, norm: Tensor, step: int) -> None:
+    """Nothing where the loss and the length of the gradient of a step (from 0) are numbers; asked before its update, so
+    that no checkpoint ever holds what is none.
+
+    Raises:
+        EngineFault: they are not.
+    """
+    if not (math.isfinite(loss) and math.isfinite(float(norm))):
+        raise EngineFault(
+            f"Step {step + 1:,} has the loss {loss:g} and a gradient of length {float(norm):g}, from which nothing can "
+            "be learnt. The run ends here, and its last checkpoint stays: train with lower learning rates."
+        )
 
 
 def update(optimisers: Iterable[tuple[torch.optim.Optimizer, float]]) -> None:

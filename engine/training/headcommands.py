@@ -189,7 +189,7 @@ def judge_heads(options: argparse.Namespace) -> None:
         found = evaluate(kind, options.target, options.folder / kind, options.items)
         where = "" if options.target == ASSETS / "target" else f" --target {options.target} --folder {options.folder}"
         for family, row in found.items():
-            say(f"{kind:8s}{family:12s}" + "  ".join(f"{n} {v:.3f}" for n, v in row.items()))
+            say(f"{kind:10s}{family:12s}" + "  ".join(f"{n} {v:.3f}" for n, v in row.items()))
         if not options.no_cards:
             write_card(
                 options.folder / kind,

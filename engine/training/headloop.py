@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from engine.errors import ModelMismatch
-from engine.training.budget import Progress, read_checkpoint, update, write_checkpoint
+from engine.training.budget import Progress, held, read_checkpoint, update, write_checkpoint
 from engine.training.heads import Params, Recipe, TrainingContext
 from engine.training.muon import Muon
 from engine.training.recipes import RECIPES
@@ -94,13 +94,17 @@ class HeadTrainer:
         return self.progress.done(self.settings)
 
     def step(self) -> float:
-        """One update; returns its loss in nats."""
+        """One update; returns its loss in nats.
+
+        Raises:
+            EngineFault: loss or gradient is not a number.
+        """
         s, p = self.settings, self.progress
         torch.manual_seed(s.seed * 1_000_003 + p.step)
         batch = self.context.features.batch(p.step, s.rows, s.seed).to(self.context.device)
         loss, numbers = self.recipe.loss(self.params, batch)
         loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.params.values(), s.clip)
+        held(float(loss.detach()), nn.utils.clip_grad_norm_(self.params.values(), s.clip), p.step)
         factor = p.factor(s)
         update(zip(self.optimisers, (s.matrix_lr * factor, s.other_lr * factor), strict=True))
         p.step += 1
@@ -139,9 +143,15 @@ class HeadTrainer:
         others, what was done so far is a leg of its own.
 
         Raises:
-            ModelMismatch: it is of another kind or size.
+            ModelMismatch: it is of another kind or size, or drafts other tokens.
         """
         self._see_that_it_fits(state)
+        mine, theirs = self.recipe.frozen.get("d2t"), state["frozen"].get("d2t")
+        if mine is not None and theirs is not None and not torch.equal(mine, theirs):
+            raise ModelMismatch(
+                "The checkpoint drafts other tokens than those that are frequent in the features at hand: --start-from "
+                "in place of --resume takes its weights over, token by token."
+            )
         with torch.no_grad():
             for name, value in state["params"].items():
                 self.params[name].copy_(value)

@@ -17,7 +17,7 @@ from engine.analysis.judge import roc
 from engine.errors import ConfigError
 from engine.model import Model
 from engine.reward.likelihood import features, survival, tokens_of
-from engine.training.budget import write_checkpoint
+from engine.training.budget import held, write_checkpoint
 from engine.training.rollouts import Labelled
 
 CHECKPOINT = "prm.pt"
@@ -71,13 +71,19 @@ class PrmTrainer:
         self.optimiser = torch.optim.AdamW([self.weight, self.bias], lr=settings.lr, weight_decay=settings.decay)
 
     def step(self) -> float:
-        """One update; returns the mean cross-entropy a step, nats."""
+        """One update; returns the mean cross-entropy a step, nats.
+
+        Raises:
+            EngineFault: loss or gradient is not a number.
+        """
         logs = torch.nn.functional.logsigmoid(self.rows @ self.weight + self.bias).double().cumsum(0)
         logs = torch.cat([logs.new_zeros(1), logs])
         right = (logs[self.data.last + 1] - logs[self.data.first]).exp().clamp(SURE, 1 - SURE)
         loss = torch.nn.functional.binary_cross_entropy(right, self.data.labels.double())
         self.optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        gradients = [p.grad for p in (self.weight, self.bias) if p.grad is not None]
+        held(float(loss.detach()), torch.nn.utils.get_total_norm(gradients), self.done)
         self.optimiser.step()
         self.done, self.loss = self.done + 1, float(loss.detach())
         return self.loss

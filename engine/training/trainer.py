@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerBase
 
 from engine.errors import ModelMismatch
 from engine.training.batches import Batch, Stream
-from engine.training.budget import Progress, read_checkpoint, update, write_checkpoint
+from engine.training.budget import Progress, held, read_checkpoint, update, write_checkpoint
 from engine.training.data import Corpus, Mix
 from engine.training.models import SHAPES, build, grown
 
@@ -85,14 +85,19 @@ class Trainer:
         return {"from_step": self.progress.step, "settings": asdict(settings), "data_sha256": self.corpus.digest()}
 
     def step(self) -> float:
-        """One update; returns its weighted loss in nats a token."""
+        """One update; returns its weighted loss in nats a token.
+
+        Raises:
+            EngineFault: loss or gradient is not a number.
+        """
         batches = [batch.to(self.device) for batch in self.corpus.batches(self.progress.step)]
         total = sum(batch.total for batch in batches)
         results = list(self.pool.map(self._gradients, _shares(batches, self.threads)))
         loss: float = sum(value for value, _ in results) / total
         for i, p in enumerate(self.parameters):
             p.grad = torch.stack([grads[i] for _, grads in results]).sum(0).div_(total)
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        held(loss, norm, self.progress.step)
         factor = self.progress.factor(self.settings, self.history[-1]["from_step"])
         rates = self.settings.matrix_lr * factor, self.settings.other_lr * factor
         update(zip(self.optimisers, rates, strict=True))

@@ -5,13 +5,15 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import save_file
 
 from engine.draft import chain
-from engine.errors import AssetError, ModelMismatch
+from engine.errors import AssetError, EngineFault, ModelMismatch
 from engine.heads.dflash import DflashHead
 from engine.heads.eagle import EagleHead
 from engine.heads.medusa import MedusaHead
@@ -21,7 +23,8 @@ from engine.runs.assets import load_asset
 from engine.tasks import SOURCED, load_problems
 from engine.training import eagle, features
 from engine.training.blockwise import BlockwiseRecipe
-from engine.training.dflash import DflashRecipe
+from engine.training.command import main as command
+from engine.training.dflash import DflashRecipe, mask_of
 from engine.training.eagle import Eagle2Recipe, Eagle3Recipe
 from engine.training.features import Features, _states
 from engine.training.features import _own as own
@@ -34,7 +37,7 @@ from engine.training.recipes import RECIPES
 from engine.training.sourcecommands import LONGEST
 from tests.engine.crossed import SOURCE, Crossed, plain_logits
 from tests.engine.drafters.heads import reference
-from tests.engine.zoo import EOS, Zoo
+from tests.engine.zoo import EOS, PAD, Zoo
 from tests.modes import alike
 
 
@@ -229,6 +232,60 @@ def test_a_head_starts_from_another_s_weights_by_token(context: TrainingContext)
         row = other.params["lm_head.weight"][ids.tolist().index(token)] if token in ids else before[i]
         assert torch.equal(mine.params["lm_head.weight"][i], row)
     assert mine.progress.step == 0 and [leg["progress"]["step"] for leg in mine.legs] == [1]
+
+
+def test_a_head_that_drafts_other_tokens_is_not_gone_on_with(context: TrainingContext) -> None:
+    """Other features have other frequent tokens: row i of the output head had gone on as another token's."""
+    settings = HeadSettings("eagle3", steps=4, rows=4)
+    state = HeadTrainer(settings, context).state()
+    ids = torch.arange(len(state["frozen"]["d2t"])) + state["frozen"]["d2t"]
+    counts, other = context.features.counts, ids[:-1].tolist()
+    more = next(token for token in range(32) if token not in ids)
+    context.features.counts = lambda vocab: counts(vocab).index_fill(0, torch.tensor([*other, more]), 99)  # type: ignore[method-assign]
+    moved = HeadTrainer(settings, context)
+    with pytest.raises(ModelMismatch, match=r"drafts other tokens .* --start-from in place of --resume"):
+        moved.load(state)
+    moved.start_from(state)
+
+
+@pytest.mark.parametrize("kind", ["eagle3", "dflash"])
+def test_a_target_without_three_layers_to_tap_is_refused_before_training(
+    zoo: Zoo, tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, cache = zoo.path("llama", context=1024, layers=6), tmp_path / "features"
+    features.build(target, cache, 3, 0.0, 0, lambda _: None)
+    asked = ["--target", str(target), "--features", str(cache), "--steps", "1"]
+    assert command(["head", kind, *asked, "--work", str(tmp_path / "work"), "--out", str(tmp_path / "out")]) == 2
+    assert "taps three different layers, so its target needs at least 7" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert Features(cache).batch(0, 1, 0).taps.shape[-1] == 0, "what nobody can read is not kept"
+
+
+@pytest.mark.parametrize(
+    ("pad", "eos", "mask"), [(PAD, EOS, PAD), (None, EOS, EOS), (99, EOS, EOS), (None, None, None)]
+)
+def test_the_mask_of_a_drafter_is_padding_or_else_the_end_of_a_text(
+    pad: int | None, eos: int | None, mask: int | None
+) -> None:
+    words = SimpleNamespace(hf=SimpleNamespace(pad_token_id=pad, eos_token_id=eos))
+    model: Any = SimpleNamespace(tokenizer=words, vocab=32, name="one")
+    if mask is None:
+        with pytest.raises(ModelMismatch, match="neither one for padding nor one for the end of a text"):
+            mask_of(model)
+    else:
+        assert mask_of(model) == mask
+
+
+def test_what_is_no_number_is_never_learnt(context: TrainingContext) -> None:
+    """It had gone into weights, checkpoint and export, the last good ones with it."""
+    trainer = HeadTrainer(HeadSettings("medusa", steps=4, rows=4), context)
+    trainer.step()
+    learnt = trainer.recipe.loss
+    for damage in (lambda x: x * float("nan"), lambda x: x.detach() + (x - x.detach()) * float("inf")):
+        trainer.recipe.loss = lambda *a, d=damage: (d(learnt(*a)[0]), {})  # type: ignore[method-assign]
+        with pytest.raises(EngineFault, match=r"Step 2 has the loss .* from which nothing can be learnt"):
+            trainer.step()
+        assert trainer.progress.step == 1 and all(p.isfinite().all() for p in trainer.params.values())
 
 
 def test_a_checkpoint_of_another_head_is_refused(context: TrainingContext) -> None:
