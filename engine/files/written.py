@@ -61,7 +61,7 @@ def ready_folder(path: Path) -> Path:
     return path
 
 
-def write(path: Path, data: bytes) -> Path:
+def write(path: Path, data: bytes | memoryview) -> Path:
     """Write a file at once: it is the old one or the new one, never a part. A missing folder is made.
 
     Raises:

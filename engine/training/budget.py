@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor
 
 from engine.errors import AssetError, EngineFault
+from engine.files.written import write
 
 
 class Budget(Protocol):
@@ -96,11 +98,14 @@ def update(optimisers: Iterable[tuple[torch.optim.Optimizer, float]]) -> None:
 
 
 def write_checkpoint(state: dict[str, Any], file: Path) -> None:
-    """Write a state; the file appears complete or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    fresh = file.with_name(file.name + ".new")
-    torch.save(state, fresh)
-    fresh.replace(file)
+    """Write a state; the file appears complete or not at all.
+
+    Raises:
+        ConfigError: see `engine.files.written.ready`. OSError: it cannot be written.
+    """
+    packed = BytesIO()  # torch tells of a full disk as of a fault of its own
+    torch.save(state, packed)
+    write(file, packed.getbuffer())
 
 
 def read_checkpoint(file: Path) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from random import Random
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as packed
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
@@ -142,8 +143,7 @@ def build(
         if part.exists():
             continue
         lines = [*_answered(writer, model, problems[:own]), *_solved(model, problems[own:])]
-        save_file(_states(model, lines), part.with_suffix(".new"))
-        part.with_suffix(".new").replace(part)
+        write(part, packed(_states(model, lines)))
         report(f"features: part {number + 1} of {len(jobs)}, {sum(len(a) + len(b) for a, b in lines):,} tokens")
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerBase
 
-from engine.errors import ConfigError, ModelMismatch
+from engine.errors import ConfigError, ModelMismatch, first_line
 from engine.files.written import ready_folder
 from engine.training.card import TRAINING
 
@@ -102,7 +103,7 @@ def export(model: Any, tokenizer: PreTrainedTokenizerBase, folder: Path, trainin
     The cards of the old folder are kept, and folders in it, such as a head's: an export writes none.
 
     Raises:
-        ConfigError: see `exportable`.
+        ConfigError: see `exportable`, or the disk is full.
     """
     exportable(folder)
     fresh = folder.with_name(f".{folder.name}.{os.getpid()}")
@@ -118,9 +119,13 @@ def export(model: Any, tokenizer: PreTrainedTokenizerBase, folder: Path, trainin
         max_new_tokens=256,
         do_sample=False,
     )
-    copy.save_pretrained(fresh)
-    tokenizer.save_pretrained(fresh)
-    (fresh / TRAINING).write_text(json.dumps(training, indent=1) + "\n")
+    try:
+        copy.save_pretrained(fresh)
+        tokenizer.save_pretrained(fresh)
+        (fresh / TRAINING).write_text(json.dumps(training, indent=1) + "\n")
+    except SafetensorError as error:
+        shutil.rmtree(fresh)
+        raise ConfigError(f"{folder} cannot be written: {first_line(error)}") from None
     for path in fresh.iterdir():  # safetensors makes files for their owner alone
         shutil.copymode(fresh / TRAINING, path)
     old = folder.with_name(f".{folder.name}.old.{os.getpid()}")

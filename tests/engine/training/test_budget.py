@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from engine.training import models
-from engine.training.budget import Progress
+from engine.training.budget import Progress, read_checkpoint, write_checkpoint
 from engine.training.data import Mix
 from engine.training.trainer import Settings, Trainer
+from tests.engine.files.test_written import Full
 
 MIX = Mix(arithmetic=1, functions=1, sentences=2, drills=1)
 
@@ -88,3 +90,14 @@ def test_a_checkpoint_brings_the_draws_back(words: PreTrainedTokenizerBase) -> N
     state, drawn = trainer.state(), torch.rand(3)
     trainer.load(state)
     assert torch.equal(torch.rand(3), drawn)
+
+
+def test_a_full_disk_leaves_the_checkpoint_before_and_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch's own writer tells it as a fault inside of torch, and leaves what it wrote."""
+    file, opened = tmp_path / "a.pt", Path.open
+    write_checkpoint({"step": 1}, file)
+    monkeypatch.setattr(Path, "open", lambda *given: Full(opened(*given)))
+    with pytest.raises(OSError, match="No space left on device") as told:
+        write_checkpoint({"step": 2}, file)
+    assert told.value.filename == str(file) and list(tmp_path.iterdir()) == [file]
+    assert read_checkpoint(file) == {"step": 1}

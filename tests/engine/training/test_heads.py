@@ -37,6 +37,7 @@ from engine.training.recipes import RECIPES
 from engine.training.sourcecommands import LONGEST
 from tests.engine.crossed import SOURCE, Crossed, plain_logits
 from tests.engine.drafters.heads import reference
+from tests.engine.files.test_written import Full
 from tests.engine.zoo import EOS, PAD, Zoo
 from tests.modes import alike
 
@@ -82,6 +83,21 @@ def test_parts_of_another_cache_or_of_none_that_is_known_are_made_anew(zoo: Zoo,
         features.build(zoo.path("llama", context=1024), tmp_path, texts, 0.0, 0, told.append)
         assert len(Features(tmp_path).rows) == texts
     assert len(told) == 9  # a part a family, three times
+
+
+def test_features_on_a_full_disk_are_told_with_the_file(
+    zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Path.open
+    monkeypatch.setattr(
+        Path,
+        "open",
+        lambda path, *how: (Full if path.name.startswith("part-") else lambda file: file)(opened(path, *how)),
+    )
+    with pytest.raises(OSError, match="No space left on device") as told:
+        features.build(zoo.path("llama", context=1024), tmp_path, 3, 0.0, 0, lambda _: None)
+    assert Path(told.value.filename).name == "part-0000.safetensors"
+    assert [path.name for path in tmp_path.iterdir()] == ["features.json"]
 
 
 def test_the_target_writes_the_share_of_texts_that_was_asked_for_however_few_there_are(

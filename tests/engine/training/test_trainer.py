@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase
+from safetensors import SafetensorError
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBase
 
-from engine.errors import AssetError, ModelMismatch
+from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.tasks import load_problems
 from engine.training import commands, models
 from engine.training.command import main
@@ -192,6 +193,19 @@ def test_an_export_is_a_standard_checkpoint(words: PreTrainedTokenizerBase, tmp_
     assert AutoTokenizer.from_pretrained(folder)("a 12").input_ids == words("a 12").input_ids
     assert model.generation_config.eos_token_id == words.eos_token_id
     assert json.loads((folder / "training.json").read_text())["settings"]["shape"] == "micro"
+
+
+def test_an_export_on_a_full_disk_is_told_and_leaves_nothing(
+    words: PreTrainedTokenizerBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: object, folder: Path) -> None:
+        folder.mkdir()
+        raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(LlamaForCausalLM, "save_pretrained", full)
+    with pytest.raises(ConfigError, match="out cannot be written: I/O error: No space left on device"):
+        models.export(models.build("micro", words, 0), words, tmp_path / "out", {})
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_export_over_another_leaves_its_cards_and_the_heads_in_it(
