@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedTokenizerBase
 
-from engine.errors import AssetError, LabError
+from engine.errors import AssetError, LabError, ModelMismatch
 from engine.model.hub import fault, glance, missing, whole
 from engine.model.load import reason_of
 from engine.model.tokens import read_tokenizer
@@ -25,6 +25,26 @@ def read_words(folder: Path) -> PreTrainedTokenizerBase:
     with _of(folder):
         words: PreTrainedTokenizerBase = read_tokenizer(folder)
         return words
+
+
+def read_shared_words(target: Path, draft: Path) -> PreTrainedTokenizerBase:
+    """The tokenizer of two folders, which may differ in special tokens only.
+
+    Raises:
+        AssetError: as `read_words`. ModelMismatch: they have two.
+    """
+    words, others = read_words(target), read_words(draft)
+    if _plain(words) != _plain(others):
+        raise ModelMismatch(
+            f"{target} and {draft} have different tokenizers, and here the ids of one are read by the other: both need "
+            "one tokenizer."
+        )
+    return words
+
+
+def _plain(words: PreTrainedTokenizerBase) -> dict[str, int]:
+    added = words.get_added_vocab()
+    return {piece: i for piece, i in words.get_vocab().items() if piece not in added}
 
 
 def read_weights(kind: Any, folder: Path) -> Any:

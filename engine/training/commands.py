@@ -15,7 +15,7 @@ from transformers.utils import logging as hf_logging
 
 from engine.files.places import locate
 from engine.training import card, models, record, tokenizer
-from engine.training.checkpoints import read_weights, read_words
+from engine.training.checkpoints import read_shared_words, read_weights, read_words
 from engine.training.data import Mix
 from engine.training.evaluate import Judge, together
 from engine.training.options import parse_mix, say, settings_of
@@ -87,7 +87,7 @@ def evaluate(options: argparse.Namespace) -> None:
         card.ready_for_cards((target_folder, draft_folder), "with --no-cards")
     torch.set_num_threads(options.threads)
     hf_logging.set_verbosity_error()
-    words = read_words(target_folder)
+    words = read_shared_words(target_folder, draft_folder)
     judge = Judge(words, options.items)
     big, small = (read_weights(AutoModelForCausalLM, folder) for folder in (target_folder, draft_folder))
     (target, lines), (draft, _) = judge.single(big), judge.single(small)

@@ -21,7 +21,7 @@ from engine.reward.steps import SENTENCES
 from engine.tasks import FAMILIES, Problem, load_problems
 from engine.training.budget import read_checkpoint
 from engine.training.card import write_sums
-from engine.training.checkpoints import read_weights, read_words
+from engine.training.checkpoints import read_shared_words, read_weights
 from engine.training.evaluate import EVAL_SEED
 from engine.training.options import say
 from engine.training.prm import CHECKPOINT, HALF, PrmSettings, PrmTrainer, area, bounds, read, scores
@@ -122,7 +122,7 @@ def check_again(options: argparse.Namespace) -> None:
 
 
 def _pair(options: argparse.Namespace) -> tuple[PreTrainedTokenizerBase, dict[str, LlamaForCausalLM]]:
-    words = read_words(options.target)
+    words = read_shared_words(options.target, options.draft)
     return words, {
         name: read_weights(AutoModelForCausalLM, folder)
         for name, folder in (("target", options.target), ("draft", options.draft))

@@ -31,7 +31,7 @@ def complete(
     prompts = [tuple(tokenizer(problem.prompt).input_ids) for problem in problems]
     order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
     lines: dict[int, Line] = {}
-    ends = _ends(model, tokenizer)
+    ends = ends_of(model, tokenizer)
     pad = min(ends, default=0) if tokenizer.pad_token_id is None else tokenizer.pad_token_id
     for at in range(0, len(order), BATCH):
         rows = order[at : at + BATCH]
@@ -54,7 +54,7 @@ def complete(
     return [lines[i] for i in range(len(problems))]
 
 
-def _ends(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase) -> set[int]:
+def ends_of(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase) -> set[int]:
     """Tokens that end a text; some models have several (Llama 3)."""
     told = model.generation_config.eos_token_id if model.generation_config else None
     found = {tokenizer.eos_token_id, *(told if isinstance(told, list) else [told])}

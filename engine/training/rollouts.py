@@ -23,10 +23,12 @@ from engine.model.network import cache_name
 from engine.reward.steps import SENTENCES, step_ends
 from engine.tasks import Problem, get_task
 from engine.tasks.rows import json_lines
+from engine.training.probe import ends_of
 
 CHUNK = 16  # problems that are labelled together, and written together
 LIMIT = 160  # tokens of a response
 GROUPED = "grouped"  # our attention among transformers'
+BARE = ("llama", "mistral", "qwen2", "qwen3")  # whose attention is no more than that; others keep their own
 
 
 def grouped(
@@ -151,7 +153,9 @@ class Labeller:
         for s, row in enumerate(whole):
             ids[s, : len(row)] = torch.tensor(row)
         cache = DynamicCache()
-        model.set_attn_implementation(GROUPED)
+        if model.config.model_type in BARE:
+            model.set_attn_implementation(GROUPED)
+        ends = torch.tensor(sorted(ends_of(model, self.tokenizer)))
         held = {cache_name(model.forward): cache}
         logits = model(input_ids=ids, use_cache=True, **held).logits
         which = torch.tensor([s for s, _ in starts])
@@ -164,7 +168,7 @@ class Labeller:
         room = torch.tensor([LIMIT - end for _, end in starts])
         for step in range(LIMIT):
             token = self._draw(row_logits, temperature)
-            alive = (token != self.tokenizer.eos_token_id) & (room[rows] > step)
+            alive = ~torch.isin(token, ends) & (room[rows] > step)
             for row, drawn in zip(rows[alive].tolist(), token[alive].tolist(), strict=True):
                 out[row].append(drawn)
             if not bool(alive.any()):

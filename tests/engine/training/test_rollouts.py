@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
-from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBase
+from transformers import AutoTokenizer, Gemma2Config, Gemma2ForCausalLM, LlamaForCausalLM, PreTrainedTokenizerBase
 
 from engine.errors import AssetError, ConfigError
 from engine.files.places import ROOT
 from engine.tasks import load_problems
 from engine.training import prmcommands, rollouts
-from engine.training.rollouts import Labelled, Labeller, Plan, labelled_in
+from engine.training.command import main as command
+from engine.training.rollouts import LIMIT, Labelled, Labeller, Plan, labelled_in
+from tests.engine.zoo import Zoo
 
 DRAFT = ROOT / "assets/tiny/draft"
 
@@ -63,6 +66,36 @@ def test_rows_are_written_as_each_would_be_alone(
     for (s, end), out in zip(starts, found, strict=True):
         assert out == alone(plain, [*prompts[s], *rests[s][:end]], words.eos_token_id, 24 - end)
     assert {len(out) for out in found} >= {24, 17, 4} and found[-1] == []
+
+
+def test_a_model_writes_with_its_own_attention_up_to_each_of_its_ends(words: PreTrainedTokenizerBase) -> None:
+    """Gemma 2 caps its scores; some models have ends that their tokenizer does not tell."""
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "head_dim": 16}
+    heads = {
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "initializer_range": 0.5,
+        "attn_logit_softcapping": 1.0,
+    }
+    model: Any = Gemma2ForCausalLM(Gemma2Config(vocab_size=len(words), **sizes, **heads)).eval()
+    labeller = Labeller({"target": model}, words, Plan((("target", 0.0),)))
+    prompts = [words(p.prompt).input_ids for p in load_problems("arithmetic", "train", 3, 11)]
+    starts = [(s, 0) for s in range(3)]
+    model.generation_config.eos_token_id = [words.eos_token_id]
+    free = labeller._go_on(model, prompts, [[]] * 3, starts, 0.0)
+    assert free == [alone(model, prompt, words.eos_token_id, LIMIT) for prompt in prompts]
+    model.generation_config.eos_token_id = [words.eos_token_id, free[0][4]]
+    cut = free[0].index(free[0][4])
+    assert labeller._go_on(model, prompts, [[]] * 3, starts, 0.0)[0] == free[0][:cut]
+
+
+def test_a_draft_with_another_tokenizer_is_refused(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its ids had been read as the target's."""
+    draft = ["--draft", str(zoo.path("llama", context=1024))]
+    for asked in (["prm", "--items", "2", "--labels-only"], ["eval", "--no-cards", "--items", "1"]):
+        assert command([*asked, *draft]) == 2
+        assert "both need one tokenizer" in capsys.readouterr().err
 
 
 def test_heads_of_a_group_read_one_key() -> None:
