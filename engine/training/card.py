@@ -13,7 +13,8 @@ from engine.errors import ConfigError
 from engine.files.written import ready
 
 TRAINING = "training.json"  # written by the export, read here
-TOLD = ("README.md", "card.json", TRAINING, "SHA256SUMS")  # what is said of the files that are read
+SUMS = "SHA256SUMS"
+TOLD = ("README.md", "card.json", TRAINING, SUMS)  # what is said of the files that are read
 METRICS_HELP = {
     "accuracy": "share of problems answered rightly (for sentences: the reference, up to synonyms)",
     "bleu": "corpus BLEU against one reference",
@@ -145,4 +146,10 @@ def write_sums(root: Path) -> None:
     """Write SHA256SUMS over all files below `root` but those of `TOLD`, as `sha256sum -c` reads it."""
     files = sorted(p for p in root.rglob("*") if p.is_file() and p.name not in TOLD)
     lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(root)}\n" for p in files]
-    (root / "SHA256SUMS").write_text("".join(lines))
+    (root / SUMS).write_text("".join(lines))
+
+
+def renew_sums(root: Path) -> None:
+    """The same where the folder has such a file: others are whoever trains', and may hold anything."""
+    if (root / SUMS).is_file():
+        write_sums(root)

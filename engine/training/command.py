@@ -12,7 +12,7 @@ from engine.kinds import COUNT, TO_FOLDER, place
 from engine.parser import Parser
 from engine.status import status_of
 from engine.training import commands, headcommands, models, natcommands, prmcommands, sourcecommands, strata
-from engine.training.options import add_budget
+from engine.training.options import ASSETS, add_budget
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -27,7 +27,7 @@ def main(argv: list[str] | None = None) -> int:
         return sub
 
     learn = add("tokenizer", commands.learn_tokenizer, "learn the tokenizer from the corpus")
-    learn.add_argument("--out", type=TO_FOLDER, default=commands.ASSETS / "tokenizer", help="folder")
+    learn.add_argument("--out", type=TO_FOLDER, default=ASSETS / "tokenizer", help="folder")
     learn.add_argument("--seed", type=int, default=0, help="seed of the corpus")
 
     train = add("train", commands.train, "train a model; checkpoint and export every two minutes")
@@ -46,21 +46,21 @@ def main(argv: list[str] | None = None) -> int:
         sub.add_argument("--work", type=kind, help="folder of the checkpoint; build/SHAPE if not given")
     for sub in (train, export):
         sub.add_argument("shape", choices=sorted(models.SHAPES))
-        sub.add_argument("--tokenizer", type=Path, default=commands.ASSETS / "tokenizer", help="folder")
+        sub.add_argument("--tokenizer", type=Path, default=ASSETS / "tokenizer", help="folder")
         sub.add_argument(
             "--out", type=place(models.exportable), help="folder of the export; assets/tiny/SHAPE if not given"
         )
         sub.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
 
     judge = add("eval", commands.evaluate, "measure the pair on held-out problems and write the cards")
-    judge.add_argument("--target", type=Path, default=commands.ASSETS / "target", help="folder")
-    judge.add_argument("--draft", type=Path, default=commands.ASSETS / "draft", help="folder")
+    judge.add_argument("--target", type=Path, default=ASSETS / "target", help="folder")
+    judge.add_argument("--draft", type=Path, default=ASSETS / "draft", help="folder")
     judge.add_argument("--items", type=COUNT, default=300, help="held-out problems a family")
     judge.add_argument("--json", action="store_true", help="print JSON")
     judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
 
     sums = add("sums", commands.sums, "write SHA256SUMS anew, after a judge, an automaton or strata were made")
-    sums.add_argument("--folder", type=Path, default=commands.ASSETS, help="folder of the assets")
+    sums.add_argument("--folder", type=Path, default=ASSETS, help="folder of the assets")
 
     headcommands.register(add)
     strata.register(add)

@@ -18,11 +18,9 @@ from engine.training import card, models, record, tokenizer
 from engine.training.checkpoints import read_shared_words, read_weights, read_words
 from engine.training.data import Mix
 from engine.training.evaluate import Judge, together
-from engine.training.options import parse_mix, say, settings_of
+from engine.training.options import ASSETS, folders_told, parse_mix, say, settings_of
 from engine.training.requirements import check
 from engine.training.trainer import Trainer, hardware_in, read_state, settings_in, write_state
-
-ASSETS = Path("assets/tiny")
 
 
 def learn_tokenizer(options: argparse.Namespace) -> None:
@@ -81,7 +79,7 @@ def export(options: argparse.Namespace) -> None:
 
 
 def evaluate(options: argparse.Namespace) -> None:
-    """Measure the pair on held-out problems, write both cards and SHA256SUMS, print the numbers."""
+    """Measure the pair on held-out problems, write both cards, renew SHA256SUMS, print the numbers."""
     target_folder, draft_folder = (Path(locate(str(folder))) for folder in (options.target, options.draft))
     if not options.no_cards:
         card.ready_for_cards((target_folder, draft_folder), "with --no-cards")
@@ -95,11 +93,11 @@ def evaluate(options: argparse.Namespace) -> None:
     checks = check(target, draft, pair)
     report = {"items": options.items, "target": target, "draft": draft, "pair": pair, "checks": checks}
     if not options.no_cards:
-        command = f"python -m engine.training eval --items {options.items}"
+        command = f"python -m engine.training eval --items {options.items}{folders_told(options)}"
         shared: dict[str, Any] = {"items": options.items, "pair": pair, "checks": checks}
         card.write(target_folder, "target", {**shared, "model": target}, command)
         card.write(draft_folder, "draft", {**shared, "model": draft}, command)
-        card.write_sums(target_folder.parent)
+        card.renew_sums(target_folder.parent)
     say(json.dumps(report, indent=1) if options.json else _text(report))
 
 

@@ -17,14 +17,13 @@ from engine.files.written import write
 from engine.kinds import ABOVE, COUNT, PORTION, TO_FOLDER
 from engine.model import load_model
 from engine.training import features
-from engine.training.card import TRAINING, ready_for_cards, write_sums
+from engine.training.card import TRAINING, ready_for_cards, renew_sums
 from engine.training.headeval import TITLES, evaluate, write_card
 from engine.training.headloop import HeadSettings, HeadTrainer, read_head
 from engine.training.heads import TrainingContext
-from engine.training.options import say
+from engine.training.options import ASSETS, say
 from engine.training.recipes import RECIPES
 
-ASSETS = Path("assets/tiny")
 SOURCED_KINDS = ("medusa", "blockwise")  # heads of an encoder-decoder's decoder
 
 
@@ -174,7 +173,7 @@ def _commands(leg: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
 
 
 def judge_heads(options: argparse.Namespace) -> None:
-    """Measure heads and write card.json, README.md and SHA256SUMS.
+    """Measure heads, write card.json and README.md, and renew SHA256SUMS.
 
     Raises:
         AssetError: there is none. ConfigError: one whose card cannot be written.
@@ -198,4 +197,4 @@ def judge_heads(options: argparse.Namespace) -> None:
                 f"python -m engine.training head-eval {kind} --items {options.items}{where}",
             )
     if not options.no_cards:
-        write_sums(options.folder)
+        renew_sums(options.folder)

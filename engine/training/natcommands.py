@@ -58,7 +58,7 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     judge = add("nat-eval", nateval.evaluate, "measure non-autoregressive systems on held-out problems")
     judge.add_argument("--systems", type=Path, nargs="*", metavar="FOLDER", help="all embedded ones if not given")
     judge.add_argument("--items", type=COUNT, default=300, help="held-out problems")
-    judge.add_argument("--cards", action="store_true", help="write the card of each system, and SHA256SUMS")
+    judge.add_argument("--cards", action="store_true", help="write the card of each system; renew SHA256SUMS")
     for sub in (texts, train_, out, judge):
         sub.add_argument("--target", type=Path, default=ASSETS / "source_target", help="folder")
     for sub, place in ((texts, TO_FILE), (train_, Path), (out, Path)):

@@ -98,11 +98,11 @@ def named(knobs: Mapping[str, Any]) -> str:
 def _write_cards(
     options: argparse.Namespace, folders: Mapping[str, Path], target: Model, found: Mapping[str, dict[str, Row]]
 ) -> None:
-    """A card for each system, and SHA256SUMS over all models beside the target's."""
+    """A card for each system; SHA256SUMS over all models beside the target's is renewed."""
     for kind, folder in folders.items():
         command = f"python -m engine.training nat-eval --items {options.items} --systems {ASSETS / folder.name} --cards"
         columns = {"target, " + name: row for name, row in found["target"].items()} | found[kind]
         own = found["target"]["greedy"]["bleu"]
         checks = check_nat(own, {name: row["bleu"] for name, row in found[kind].items()})
         card.write(folder, kind, {"items": options.items, "checks": checks, "model": columns}, command)
-    card.write_sums(options.target.parent)
+    card.renew_sums(options.target.parent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from engine.errors import ConfigError, unknown
@@ -11,6 +12,7 @@ from engine.kinds import ABOVE, COUNT, LEAST, SIZE
 from engine.training.trainer import Settings
 
 Mix = TypeVar("Mix")
+ASSETS = Path("assets/tiny")  # the embedded pair and what was made for it
 
 
 def add_budget(parser: argparse.ArgumentParser, seed: str) -> None:
@@ -44,6 +46,12 @@ def parse_mix(words: list[str], kind: type[Mix]) -> Mix:
         except argparse.ArgumentTypeError as error:
             raise ConfigError(f"--mix {word}: {name} {error}.") from None
     return kind(**values)
+
+
+def folders_told(options: argparse.Namespace) -> str:
+    """The pair of `--target` and `--draft` as options, each where it is not the embedded one's."""
+    given = {name: Path(getattr(options, name)) for name in ("target", "draft")}
+    return "".join(f" --{name} {folder}" for name, folder in given.items() if folder != ASSETS / name)
 
 
 def say(text: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, LlamaForCausalLM, PreTrainedTokenizerBase
 
+from engine.errors import ConfigError
 from engine.files.documents import read_object
 from engine.files.written import write
 from engine.kinds import ABOVE, COUNT, LEAST, PORTION, TO_FOLDER
@@ -20,14 +21,13 @@ from engine.reward.likelihood import load_likelihood, save_likelihood
 from engine.reward.steps import SENTENCES
 from engine.tasks import FAMILIES, Problem, load_problems
 from engine.training.budget import read_checkpoint
-from engine.training.card import write_sums
+from engine.training.card import renew_sums
 from engine.training.checkpoints import read_shared_words, read_weights
 from engine.training.evaluate import EVAL_SEED
-from engine.training.options import say
+from engine.training.options import ASSETS, folders_told, say
 from engine.training.prm import CHECKPOINT, HALF, PrmSettings, PrmTrainer, area, bounds, read, scores
 from engine.training.rollouts import Labelled, Labeller, Plan, labelled_in
 
-ASSETS = Path("assets/tiny")
 TRAIN_SEED = 11  # problems that neither heads nor judges learnt from
 MIXED = (("draft", 0.0), ("draft", 0.7), ("draft", 0.0), ("target", 0.7))  # who writes what is learnt from, in turns
 GREEDY = (("draft", 0.0), ("target", 0.0))  # and what is measured on: as decoding writes
@@ -81,12 +81,17 @@ def register(add: Any) -> None:
 
 
 def make(options: argparse.Namespace) -> None:
-    """Labels that are there are kept, whatever was stopped; training goes on with --resume."""
+    """Labels that are there are kept, whatever was stopped; training goes on with --resume.
+
+    Raises:
+        ConfigError: all steps are equally right.
+    """
     torch.set_num_threads(options.threads)
     words, pair = _pair(options)
     known = {name: _labels(options, pair, words, name) for name in ("train", "heldout")}
     if options.labels_only:
         return
+    _tellable(known["train"])
     target = load_model(options.target, device="cpu", dtype="float32")
     trainer = PrmTrainer(PrmSettings(options.updates, options.lr, options.decay), read(target, known["train"]))
     if options.resume:
@@ -97,7 +102,24 @@ def make(options: argparse.Namespace) -> None:
     made = load_likelihood(options.out, target)
     found = scores(read(target, known["heldout"]), made.weight, made.bias)
     _card(options, trainer, found, known)
-    write_sums(options.out.parent)
+    renew_sums(options.out.parent)
+
+
+def _tellable(labelled: list[Labelled]) -> None:
+    """Nothing where some steps are better than others.
+
+    Raises:
+        ConfigError: all are alike.
+    """
+    shares = {share for one in labelled for share in one.shares}
+    if len(shares) < 2:
+        told = (
+            f"{100 * shares.pop():.0f} % of the rollouts from each step reached the right answer" if shares else "none"
+        )
+        raise ConfigError(
+            f"There is nothing by which to tell right steps from wrong ones: {told}. Take more --items, or a --task "
+            "that the target solves sometimes."
+        )
 
 
 def check_again(options: argparse.Namespace) -> None:
@@ -117,8 +139,8 @@ def check_again(options: argparse.Namespace) -> None:
     told = {name: row | bounds(found, labelled, name) for name, row in _by_writer(found, labelled).items()}
     card["fresh"] = {"command": _command("prm-check", options, CHECKED), "evaluation": told}
     path.write_text(json.dumps(card, indent=1) + "\n")
-    (options.out / "README.md").write_text(_page(card))
-    write_sums(options.out.parent)
+    (options.out / "README.md").write_text(_page(card, options.out.resolve().parent.name))
+    renew_sums(options.out.parent)
 
 
 def _pair(options: argparse.Namespace) -> tuple[PreTrainedTokenizerBase, dict[str, LlamaForCausalLM]]:
@@ -194,7 +216,7 @@ def _card(
         "versions": {name: version(name) for name in ("torch", "transformers", "safetensors")},
     }
     (options.out / "card.json").write_text(json.dumps(card, indent=1) + "\n")
-    (options.out / "README.md").write_text(_page(card))
+    (options.out / "README.md").write_text(_page(card, options.out.resolve().parent.name))
 
 
 def _by_writer(given: list[float], labelled: list[Labelled]) -> dict[str, Any]:
@@ -203,10 +225,10 @@ def _by_writer(given: list[float], labelled: list[Labelled]) -> dict[str, Any]:
 
 def _command(name: str, options: argparse.Namespace, given: tuple[str, ...]) -> str:
     told = " ".join(f"--{one.replace('_', '-')} {getattr(options, one)}" for one in given)
-    return f"python -m engine.training {name} {told}"
+    return f"python -m engine.training {name} {told}{folders_told(options)}"
 
 
-def _page(card: dict[str, Any]) -> str:
+def _page(card: dict[str, Any], family: str) -> str:
     labels = card["labels"]
     titles = {
         "auc": "area under the ROC curve, all steps",
@@ -217,7 +239,7 @@ def _page(card: dict[str, Any]) -> str:
         "responses": "held-out responses",
     }
     lines = [
-        "# Draftscope tiny: process reward model",
+        f"# Draftscope {family}: process reward model",
         "",
         f"{card['parameters']:,} parameters: a line over the target's own states at each token "
         "(`engine/reward/likelihood.py`), which says how likely nothing in the response is wrong so far. It reads the "

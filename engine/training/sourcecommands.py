@@ -65,7 +65,7 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
         "--parallel", type=Path, help="folder of a parallel drafter, run by the lab on the same problems"
     )
     judge.add_argument("--items", type=COUNT, default=300, help="held-out problems a family")
-    judge.add_argument("--cards", action="store_true", help="write the cards of all that is measured, and SHA256SUMS")
+    judge.add_argument("--cards", action="store_true", help="write the cards of all that is measured; renew SHA256SUMS")
 
 
 def learn_tokenizer(options: argparse.Namespace) -> None:
@@ -138,7 +138,7 @@ def _folders(options: argparse.Namespace) -> dict[str, Path]:
 
 
 def _write_cards(options: argparse.Namespace, found: Mapping[str, Metrics], checks: list[dict[str, Any]]) -> None:
-    """A card for each model that was measured, and SHA256SUMS beside them."""
+    """A card for each model that was measured; SHA256SUMS beside them is renewed."""
     folders = _folders(options)
     named = " ".join(f"--{role} {ASSETS / folder.name}" for role, folder in folders.items())
     command = f"python -m engine.training source-eval --items {options.items} {named} --cards"
@@ -146,7 +146,7 @@ def _write_cards(options: argparse.Namespace, found: Mapping[str, Metrics], chec
     for role, folder in folders.items():
         parts = {"model": found[role]} if role != "parallel" else {"pair": found["parallel"]}
         card.write(folder, role, shared | parts | ({"pair": found["pair"]} if role == "draft" else {}), command)
-    card.write_sums(options.target.parent)
+    card.renew_sums(options.target.parent)
 
 
 def filled(options: argparse.Namespace, prompts: list[str]) -> dict[str, float]:

@@ -74,7 +74,7 @@ def test_the_shipped_one_tells_steps_apart() -> None:
 
 
 def test_the_shipped_page_is_its_card_s() -> None:
-    assert (SHIPPED / "README.md").read_text() == _page(json.loads((SHIPPED / "card.json").read_text()))
+    assert (SHIPPED / "README.md").read_text() == _page(json.loads((SHIPPED / "card.json").read_text()), "tiny")
 
 
 def test_intervals_are_over_problems() -> None:

@@ -125,7 +125,10 @@ def test_a_missed_requirement_is_said_so_on_the_card(
     folder = tmp_path / "target"
     models.export(micro.model, words, folder, describe(micro))
     card.write(folder, "target", {"items": 3, "model": metrics, "checks": checks}, "the command")
-    card.write_sums(tmp_path)
+    card.renew_sums(tmp_path)
+    assert not (tmp_path / "SHA256SUMS").exists(), "a folder of one's own holds anything, and needs no sums"
+    (tmp_path / "SHA256SUMS").touch()
+    card.renew_sums(tmp_path)
     page = (folder / "README.md").read_text()
     assert "MISSED: target accuracy on arithmetic" in page and "the command" in page
     assert json.loads((folder / "card.json").read_text())["evaluation"]["items"] == 3

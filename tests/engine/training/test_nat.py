@@ -173,6 +173,7 @@ def test_systems_are_trained_resumed_and_measured_by_commands(tmp_path: Path, mo
     name = "decoder.layers.0.own.q.weight"
     assert torch.allclose(begun[name], whole[name].bfloat16().float(), atol=1e-6)
 
+    (tmp_path / "SHA256SUMS").touch()
     (tmp_path / "source_target").symlink_to(TARGET.absolute())
     folders = [tmp_path / "cmlm", tmp_path / "rewrite_nat"]
     options = {"systems": folders, "items": 3, "cards": True, "target": tmp_path / "source_target"}

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer, Gemma2Config, Gemma2ForCausalLM, LlamaFo
 from engine.errors import AssetError, ConfigError
 from engine.files.places import ROOT
 from engine.tasks import load_problems
-from engine.training import prmcommands, rollouts
+from engine.training import options, prmcommands, rollouts
 from engine.training.command import main as command
 from engine.training.rollouts import LIMIT, Labelled, Labeller, Plan, labelled_in
 from tests.engine.zoo import Zoo
@@ -77,14 +77,15 @@ def test_a_model_writes_with_its_own_attention_up_to_each_of_its_ends(words: Pre
         "num_key_value_heads": 2,
         "initializer_range": 0.5,
         "attn_logit_softcapping": 1.0,
+        "tie_word_embeddings": False,
     }
     model: Any = Gemma2ForCausalLM(Gemma2Config(vocab_size=len(words), **sizes, **heads)).eval()
     labeller = Labeller({"target": model}, words, Plan((("target", 0.0),)))
     prompts = [words(p.prompt).input_ids for p in load_problems("arithmetic", "train", 3, 11)]
     starts = [(s, 0) for s in range(3)]
     model.generation_config.eos_token_id = [words.eos_token_id]
-    free = labeller._go_on(model, prompts, [[]] * 3, starts, 0.0)
-    assert free == [alone(model, prompt, words.eos_token_id, LIMIT) for prompt in prompts]
+    free = [alone(model, prompt, words.eos_token_id, LIMIT) for prompt in prompts]
+    assert labeller._go_on(model, prompts, [[]] * 3, starts, 0.0) == free
     model.generation_config.eos_token_id = [words.eos_token_id, free[0][4]]
     cut = free[0].index(free[0][4])
     assert labeller._go_on(model, prompts, [[]] * 3, starts, 0.0)[0] == free[0][:cut]
@@ -96,6 +97,26 @@ def test_a_draft_with_another_tokenizer_is_refused(zoo: Zoo, capsys: pytest.Capt
     for asked in (["prm", "--items", "2", "--labels-only"], ["eval", "--no-cards", "--items", "1"]):
         assert command([*asked, *draft]) == 2
         assert "both need one tokenizer" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("right", "told"), [(0, "0 %"), (2, "100 %")])
+def test_steps_that_are_all_alike_teach_nothing(
+    right: int, told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A target that never solves a problem had given a reward model that says 1 of everything, without a word."""
+    one = Labelled("key", "prompt", "text", "draft", (2, 4), (right, right), 2)
+    monkeypatch.setattr(prmcommands, "_pair", lambda _: (None, {}))
+    monkeypatch.setattr(prmcommands, "_labels", lambda *_: [one])
+    asked = ["prm", "--work", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert command([*asked, "--labels-only"]) == 0 and command(asked) == 2
+    assert f"{told} of the rollouts from each step reached the right answer" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_on_a_card_names_the_pair_where_it_is_not_the_embedded_one() -> None:
+    pair = {"target": options.ASSETS / "target", "draft": options.ASSETS / "draft"}
+    assert options.folders_told(argparse.Namespace(**pair)) == ""
+    assert options.folders_told(argparse.Namespace(**pair | {"draft": Path("own/small")})) == " --draft own/small"
 
 
 def test_heads_of_a_group_read_one_key() -> None:
@@ -173,12 +194,12 @@ def test_labels_of_other_or_unknown_settings_are_made_anew(
         return [Labelled(p.key, p.prompt, "a.", "draft", (2,), (1,), self.plan.tries) for p in problems]  # type: ignore[attr-defined]
 
     monkeypatch.setattr(Labeller, "label", label)
-    options = argparse.Namespace(target=DRAFT, draft=DRAFT, task="arithmetic")
+    asked = argparse.Namespace(target=DRAFT, draft=DRAFT, task="arithmetic")
     problems = load_problems("arithmetic", "train", 3, 11)
 
     def labelled(tries: int) -> list[int]:
         plan = Plan(prmcommands.GREEDY, tries)
-        return [one.tries for one in prmcommands._labelled(options, {}, words, problems, plan, tmp_path / "train", 11)]
+        return [one.tries for one in prmcommands._labelled(asked, {}, words, problems, plan, tmp_path / "train", 11)]
 
     assert labelled(2) == labelled(2) == [2] * 3 and made == ["2"]
     assert labelled(4) == [4] * 3 and made == ["2", "4"]

@@ -123,6 +123,7 @@ def test_the_commands_make_what_the_lab_runs(
     train(made)
     assert json.loads((tmp_path / "filler" / META).read_text()) == {"mask": 0, "masks": 3}
     capsys.readouterr()
+    (tmp_path / "SHA256SUMS").touch()
     both = {"draft": tmp_path / "out", "parallel": tmp_path / "filler"}
     evaluate(argparse.Namespace(target=tmp_path / "out", **both, items=2, threads=1, cards=True))
     found = json.loads(capsys.readouterr().out)
