@@ -9,6 +9,7 @@ import { visitor } from "./visitor.js";
  * @typedef {import("./types/wire.js").RunMessage} RunMessage
  * @typedef {import("./types/trace.js").Event} Event
  * @typedef {{trigger: Parameters<Bus["attach"]>[1], server: Parameters<Bus["attach"]>[2]}} Gate
+ * @typedef {import("./types/lab.js").Config} Config
  */
 
 const SILENCE = 20_000; // milliseconds without a message after which the page asks
@@ -29,12 +30,14 @@ const soon = (answer, otherwise) =>
       });
   });
 
-/** The run that this page asked for last; `what` as text, and `stage` is what the page shows, until it shows something
- * else. @param {string} id @param {boolean} step @param {unknown} stage @param {string} [what] */
-const asked = (id, step, stage, what = "") => ({
+/** The run that this page asked for last, with its settings, also as text; `stage` is what the page shows, until it
+ * shows something else. @param {string} id @param {boolean} step @param {unknown} stage
+ * @param {Config | null} [config] @param {string} [what] */
+const asked = (id, step, stage, config = null, what = "") => ({
   id,
   step,
   stage,
+  config: structuredClone(config),
   what,
   have: 0,
   heard: Date.now(),
@@ -78,7 +81,7 @@ export function createBus(store, notify) {
       await bus.stop();
       if (mine !== starts) return ""; // the later of two is the one that is wanted
       const id = freshId();
-      current = asked(id, step, store.runs, what);
+      current = asked(id, step, store.runs, config, what);
       const request = JSON.stringify({ ...config, id, visitor: visitor() });
       /** @param {Gate} open */
       const go = (open) => open.trigger("run", { request });
@@ -113,7 +116,7 @@ export function createBus(store, notify) {
         store.begin(message.lanes, { phase: "running", step: current.step });
         current.stage = store.runs;
         current.begun = true;
-        emit("begun");
+        if (current.config) emit("begun", current.config);
       }
       if (message.methods) emit("methods", message.methods);
       if (message.ev || message.done) take(message);

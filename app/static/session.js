@@ -29,8 +29,6 @@ export function createSession({ store, api, bus, ui }) {
 
   /** The settings as they were when the stage was filled. @type {Config | null} */
   let base = null;
-  /** What is asked for and not yet begun. @type {Config | null} */
-  let asked = null;
   let turns = 0;
   /** Whose methods the catalogue has. */
   let shown = "";
@@ -194,7 +192,6 @@ export function createSession({ store, api, bus, ui }) {
         return false;
       }
       turn();
-      asked = structuredClone(config);
       if (step) store.setOption("ghosts", true);
       await bus.start(config, { step });
       return true;
@@ -215,12 +212,12 @@ export function createSession({ store, api, bus, ui }) {
     return api.post("open", framed(files));
   }
   bus.on("methods", (methods) => {
-    if (!asked || asked.models !== session.config?.models) return; // others were chosen meanwhile
-    shown = asked.models;
+    if (!session.ran || session.ran.models !== session.config?.models) return; // others were chosen meanwhile
+    shown = session.ran.models;
     session.takeMethods(methods);
   });
-  bus.on("begun", () => {
-    session.ran = base = asked;
+  bus.on("begun", (config) => {
+    session.ran = base = config;
     emit("ran");
   });
   return session;

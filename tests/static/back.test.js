@@ -96,10 +96,11 @@ async function page({ ended = true } = {}) {
   const bus = {
     ...createEmitter(),
     stop: async () => asked.push("stop"),
-    start: async ({ lanes }) => {
+    start: async (config) => {
+      const { lanes } = config;
       asked.push("start");
       store.begin(lanes.map(({ method }) => ({ key: method, card: card(method) })));
-      bus.emit("begun");
+      bus.emit("begun", config);
       for (const { method } of lanes) store.push(method, trace(method, rounds).events.slice(0, ended ? 9 : 2));
       if (ended) store.setStatus({ phase: "done" });
     },

@@ -212,6 +212,20 @@ test("of two runs asked for while one goes the last is sent", async () => {
   );
 });
 
+test("a run that begins while the next is asked for is told with its own settings", async () => {
+  attach();
+  const heard = [];
+  bus.on("begun", ({ prompt }) => heard.push(prompt));
+  const first = await bus.start({ prompt: "one" });
+  server.stop = async (id) => {
+    if (!heard.length) receive({ id: first, seq: 0, lanes: [{ key: "chain", card: card("chain") }] });
+    return id === first;
+  };
+  const second = await bus.start({ prompt: "two" });
+  receive({ id: second, seq: -1, notice: "It cannot run.", done: true });
+  assert.deepEqual(heard, ["one"]);
+});
+
 test("a run that the server has forgotten and the page has left ends without a word about the stage", async () => {
   await started();
   server.stop = async () => false;

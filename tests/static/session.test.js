@@ -97,11 +97,12 @@ test("what is asked for is what is shown as soon as its lanes begin, not before"
   let heard = 0;
   session.on("ran", () => heard++);
   session.configure({ prompt: "mine" });
+  const mine = session.config;
   await session.run();
   assert.equal(session.ran.prompt, "prompt of apples");
   session.configure({ prompt: "typed while it loads" });
   store.begin([{ key: "chain", card: card("chain") }]);
-  bus.emit("begun");
+  bus.emit("begun", mine);
   assert.equal(session.ran.prompt, "mine");
   assert.equal(session.stale, true);
   assert.equal(heard, 1);
@@ -155,7 +156,7 @@ test("a step goes on in what is shown, and runs anew when the settings have chan
   assert.deepEqual(asked.at(-1), ["start", "prompt of apples", { step: true }]);
   assert.equal(store.options.ghosts, true);
   store.load([trace("chain", [round()])]);
-  bus.emit("begun");
+  bus.emit("begun", session.config);
   await session.step();
   assert.deepEqual(steps, [1]);
   session.configure({ seed: 2 });
@@ -197,6 +198,7 @@ test("methods that loaded models can run replace the catalogue's", async () => {
   const { session, bus } = made({ catalogue: { ...CATALOGUE, methods: [card("other")] } });
   const before = session.catalogue;
   await session.run();
+  bus.emit("begun", session.config);
   bus.emit("methods", [card("new")]);
   assert.deepEqual(
     session.catalogue.methods.map(({ name }) => name),
@@ -250,6 +252,7 @@ test("methods of a run's models are not those of others that were chosen meanwhi
   const { session, bus } = made();
   session.take({ ...CATALOGUE, models: ["tiny", "second"] }, null);
   await session.run();
+  bus.emit("begun", session.config);
   session.configure({ models: "second" });
   bus.emit("methods", [card("late")]);
   assert.ok(session.catalogue.methods.every(({ name }) => name !== "late"));

@@ -81,10 +81,10 @@ export interface Api {
 }
 
 export interface BusTopics {
-  /** which methods the loaded models can run */
+  /** which methods the models of the run that began can run */
   methods: readonly PageCard[];
-  /** the lanes of the run that was asked for are on the page, still empty */
-  begun: undefined;
+  /** the lanes of a run are on the page, still empty: those of these settings, whatever was asked for since */
+  begun: Config;
 }
 /** `bus.js`: the way to the engine. It puts what comes back into the store and repairs gaps. */
 export interface Bus extends Pick<Emitter<BusTopics>, "on"> {
