@@ -19,6 +19,13 @@ const DRAWERS = {
   help: ["Keys and reading guide", drawHelp],
 };
 
+/** What a drawer says of the stage: once this is another, it is drawn anew.
+ * @type {Record<string, (store: import("./types/store.js").Store, lab: import("./types/lab.js").Lab) => unknown[]>} */
+const TOLD = {
+  save: ({ runs }) => [runs, [...runs.values()].filter((run) => run.head).length],
+  share: (_store, lab) => [lab.link.url()],
+};
+
 const BESIDE = "notes"; // the one that speaks of what is chosen on the stage
 const WIDE = 900; // pixels from which on there is a stage left beside it
 
@@ -64,13 +71,35 @@ export function mount(element, store, lab) {
     true,
   );
 
+  let shown = "";
+  /** @type {unknown[]} */
+  let told = [];
+  /** @param {readonly unknown[]} rest */
+  function fill(rest = []) {
+    told = TOLD[shown]?.(store, lab) ?? [];
+    body.replaceChildren();
+    DRAWERS[shown][1](body, store, lab, ...rest);
+  }
+  /** A run may begin, or Back be pressed, while a drawer is open. */
+  const follow = () => {
+    if (!dialog.open) return;
+    const now = TOLD[shown]?.(store, lab) ?? [];
+    if (now.some((part, i) => part !== told[i])) fill();
+  };
+  const later = () => {
+    if (dialog.open && !store.time.playing) store.seldom("drawer", follow);
+  };
+  for (const topic of /** @type {const} */ (["runs", "data", "cursor", "time", "filters", "options"]))
+    store.on(topic, later);
+  lab.session.on("ran", later);
+
   lab.ui.on("open", ({ name, rest }) => {
     if (!(name in DRAWERS)) return;
-    const [text, draw] = DRAWERS[name];
+    const [text] = DRAWERS[name];
     title.textContent = text;
     dialog.setAttribute("aria-label", text);
-    body.replaceChildren();
-    draw(body, store, lab, ...rest);
+    shown = name;
+    fill(rest);
     const beside = name === BESIDE && innerWidth >= WIDE;
     if (dialog.open && modal() === beside) close();
     if (!dialog.open) beside ? dialog.show() : dialog.showModal();

@@ -231,6 +231,24 @@ def test_save_and_open_a_trace(visit, server, tmp_path: Path):
     assert server.lab.loads == loads
 
 
+def test_what_is_saved_and_shared_is_what_the_stage_shows_when_a_run_begins_under_the_open_drawer(visit):
+    page = visit()
+    drawer = page.locator("dialog.drawer")
+    page.get_by_role("button", name="Save").click()
+    page.evaluate("draftscope.session.choosePreset('live')")
+    page.evaluate("draftscope.session.run()")
+    drawer.get_by_role("button", name="All 2 lanes").wait_for()
+    wait(page, "s.status.phase === 'done'")
+    with page.expect_download() as getting:
+        drawer.get_by_role("button", name="tokens as CSV").click()
+    assert getting.value.suggested_filename == "draftscope-plain-wary-tokens.csv"
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Share").click()
+    page.evaluate("draftscope.session.configure({ seed: 7 })")
+    page.evaluate("draftscope.session.run()")
+    expect(drawer.get_by_label("Link")).to_have_value(re.compile("&seed=7"))
+
+
 def test_keyboard_only(visit):
     page = visit()
     press = page.keyboard.press
