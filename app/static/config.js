@@ -71,6 +71,17 @@ export function headsConfig(runs, here) {
   };
 }
 
+/** What of a run the settings do not say, so that Run makes another; empty where they say all.
+ * @param {readonly import("./types/store.js").Run[]} runs */
+export function unsaid(runs) {
+  const heads = runs.flatMap((run) => run.head ?? []);
+  const stops = [...new Set(heads.flatMap(({ stop }) => stop ?? []))].map((text) => JSON.stringify(text));
+  if (stops.length) return `These runs were to end at ${stops.join(", ")}, which the run bar does not set.`;
+  if (heads.some(({ chat, extras }) => chat && extras.turn))
+    return "These runs go on in a chat, of whose turns the run bar sets the first alone.";
+  return "";
+}
+
 /**
  * The settings of the runs on the stage with other numbers for one of them, or with another temperature for all; null
  * where its lane is none of theirs.

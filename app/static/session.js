@@ -1,7 +1,7 @@
 // @ts-check
 // What is set in the run bar and what becomes of it: a run, a recording, a visitor's files.
 
-import { firstConfig, headsConfig, presetConfig, sameConfig } from "./config.js";
+import { firstConfig, headsConfig, presetConfig, sameConfig, unsaid } from "./config.js";
 import { createEmitter } from "./emitter.js";
 import { NEEDS } from "./packed.js";
 import { lanesOf } from "./run/choice.js";
@@ -136,17 +136,20 @@ export function createSession({ store, api, bus, ui }) {
       ui.clearNotices();
       return session.openGiven(read(files));
     },
-    openGiven: (runs) =>
+    openGiven: (given) =>
       guarded(async () => {
         const wanted = turn();
-        const { lanes, compared } = await runs;
+        const { lanes, compared } = await given;
         if (wanted()) await bus.stop();
         if (!wanted()) return;
         store.load(lanes, { compared, opened: true });
         const here = session.catalogue?.models ?? [];
-        const config = headsConfig([...store.runs.values()], here);
-        const made = [...store.runs.values()].every((run) => run.head?.preset === config?.models);
+        const runs = [...store.runs.values()];
+        const config = headsConfig(runs, here);
+        const more = config && here.length ? unsaid(runs) : "";
+        const made = !more && runs.every((run) => run.head?.preset === config?.models);
         filled(made || !here.length ? config : null, config);
+        if (more) ui.notify(`${more} Run makes others.`);
         emit("config", { by: "files" });
         void methodsOf();
       }),

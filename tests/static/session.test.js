@@ -284,6 +284,21 @@ test("runs of models that are not here have no link, and their settings are show
   assert.deepEqual([session.config.prompt, session.config.models], ["far", "tiny"]);
 });
 
+test("runs that were asked for in a way that the run bar cannot ask have no link, and that is said", async () => {
+  for (const [more, words] of [
+    [{ stop: ["\n\n"] }, 'end at "\\n\\n", which the run bar does not set'],
+    [{ chat: true, extras: { turn: 1 } }, "a chat, of whose turns"],
+  ]) {
+    const lanes = [trace("chain", [round()], { preset: "tiny", ...more })];
+    const { session, said } = made({ open: { lanes, compared: null } });
+    await session.openFiles([file("a.jsonl", "x")]);
+    assert.equal(session.ran, null);
+    assert.equal(session.config.prompt, "Once");
+    assert.equal(said.length, 1);
+    assert.ok(said[0].includes(words), said[0]);
+  }
+});
+
 test("of two openings of files the last is shown, with the methods of its models", async () => {
   const catalogue = { ...CATALOGUE, models: ["tiny", "second"] };
   const { session, store, asked } = made({ catalogue });
