@@ -3,6 +3,7 @@
 
 import { createApi } from "./api.js";
 import { createBus } from "./bus.js";
+import { sameConfig } from "./config.js";
 import { embed, pageQuery } from "./embed.js";
 import { watchFlags } from "./flags.js";
 import { watchFrame } from "./framed.js";
@@ -19,6 +20,7 @@ import { createStore } from "./store.js";
 import { watchTitles } from "./titles.js";
 import { restoreTheme, watchPaper } from "./top.js";
 import { createUi } from "./ui.js";
+import { keepUnrun, unrun } from "./unrun.js";
 import { watchWords } from "./words.js";
 
 const PATIENCE = 1000; // ms that views wait for what they show: drawn empty before, they would move it when it comes
@@ -96,6 +98,7 @@ async function mount(element) {
   bindKeys(store, lab);
   watchFlags(store, lab);
   if (!answers) watchLoading(store, lab);
+  if (!answers) keepUnrun(store, session);
   watchCards(store);
   watchTitles(element);
   watchFrame(element);
@@ -121,8 +124,17 @@ async function begin() {
     else if (found.presets.some((item) => item.recorded)) await session.openRecorded(wanted.get("trace") ?? "", early);
     link.restore(view);
   }
+  if (!answers) setAgain(unrun(found));
   embed(document.body, store, wanted);
   document.documentElement.dataset.draftscope = "ready";
+}
+
+/** Set what a page before this one had set and not run. @param {import("./types/lab.js").Config | null} config */
+function setAgain(config) {
+  if (!config || !session.config || sameConfig(config, session.config)) return;
+  const others = config.models !== session.config.models;
+  session.configure(config, "reload");
+  if (others) void session.chooseModels(config.models, "reload");
 }
 
 /** @typedef {{calls?: [string, any[]][]}} Waiting what the page asked for before these modules had come */
