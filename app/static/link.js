@@ -19,6 +19,9 @@ const GONE = {
     "The runs that were shown here are no longer on this page. Their settings are in the run bar: press Run to make " +
     "them again.",
   files: "The runs that were shown here came from files, which this page no longer has: open them again.",
+  long:
+    "The runs that were shown here are no longer on this page, and their prompt is too long for an address: write it " +
+    "again.",
   cut: "This run was ended when others took its place; what it had written until then is shown.",
 };
 /** @type {LinkView} */
@@ -57,6 +60,18 @@ export function createLink(store, session, notify = () => {}) {
     });
     if (left.length) notify(LEFT_OUT);
   };
+  /** @param {boolean} whole whether it asks for the runs that are shown */
+  const addressOf = (whole) => {
+    const url = new URL(location.href);
+    url.search = new URLSearchParams(pairs(store, session, whole)).toString();
+    url.hash = "";
+    return url.href;
+  };
+  /** What an entry of the history holds: whose runs, and why its address names none. @param {boolean} long */
+  const state = (long) => {
+    const named = !store.lanes.length || store.status.recorded || (session.ran && !long);
+    return { stage: stages.now.id, unnamed: named ? "" : session.ran ? "long" : "files" };
+  };
   /** @type {import("./types/lab.js").Link} */
   const link = {
     /** What the address asks for. */
@@ -64,6 +79,8 @@ export function createLink(store, session, notify = () => {}) {
       const query = new URLSearchParams(location.search);
       const none = ready ? "" : noRoom(query);
       if (none) notify(none);
+      const { unnamed } = globalThis.history?.state ?? {};
+      if (!ready && unnamed) notify(GONE[/** @type {"long" | "files"} */ (unnamed)]);
       return {
         trace: query.get("trace"),
         config: readConfig(query, session.catalogue?.methods ?? [], session.catalogue?.models),
@@ -94,30 +111,25 @@ export function createLink(store, session, notify = () => {}) {
       ];
       wait();
     },
-    url() {
-      const url = new URL(location.href);
-      url.search = new URLSearchParams(pairs(store, session)).toString();
-      url.hash = "";
-      return url.href;
-    },
+    url: () => addressOf(true),
     update() {
       if (!ready || pending || restoring) return;
       pending = true;
       setTimeout(() => {
         pending = false;
         if (restoring) return;
-        const url = link.url();
+        const long = link.url().length > MAX_URL; // then it asks for no runs: others would be untrue
+        const url = addressOf(!long);
         const was = new URLSearchParams(location.search);
         // another room, page of one, other runs or one more lane are a step that Back undoes
         const other = Boolean(told) && told !== stages.told();
         const moved = roomIn(was) !== store.options.room || turned(placeOf(was), store.options);
         const step = other || moved || (told !== null && wider(was, store.options));
-        if ((told !== null && url === location.href && !other) || url.length > MAX_URL) return;
+        if ((told !== null && url === location.href && !other) || url.length > MAX_URL) return; // too long as it is
         const before = told;
         told = stages.told();
         try {
-          if (location.protocol !== "about:")
-            history[step ? "pushState" : "replaceState"]({ stage: stages.now.id }, "", url);
+          if (location.protocol !== "about:") history[step ? "pushState" : "replaceState"](state(long), "", url);
         } catch {
           told = before;
           setTimeout(link.update, REFUSED);
@@ -174,7 +186,7 @@ export function createLink(store, session, notify = () => {}) {
       session.configure(config, "link");
       if (others) void session.chooseModels(config.models, "link");
     }
-    if (config || id) notify(config ? GONE.run : GONE.files);
+    if (config || id) notify(config ? GONE.run : GONE[history.state.unnamed === "long" ? "long" : "files"]);
     return false;
   }
 
@@ -194,13 +206,15 @@ export function createLink(store, session, notify = () => {}) {
   return link;
 }
 
-/** What is shown as pairs of a query string. @param {Store} store @param {Session} session */
-function pairs(store, session) {
+/** What is shown as pairs of a query string. @param {Store} store @param {Session} session
+ * @param {boolean} whole whether they ask for its runs */
+function pairs(store, session, whole) {
   const { cursor, time, options, status, filters } = store;
   /** @type {string[][]} */
   const out = options.room === "compare" ? [] : [["room", options.room]];
   out.push(...pairsOf(options));
-  out.push(...(status.recorded ? [["trace", status.recorded]] : ranOrSet(store, session)));
+  if (status.recorded) out.push(["trace", status.recorded]);
+  else if (whole) out.push(...ranOrSet(store, session));
   if (cursor) out.push(["at", [cursor.run, cursor.round, cursor.pos, cursor.node].map((part) => part ?? "").join("~")]);
   if (time.at !== Infinity || time.mode !== "calls")
     out.push(["view", [time.mode, placeIn(time), ...(time.inside ? [time.inside] : [])].join("~")]);

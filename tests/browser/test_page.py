@@ -249,6 +249,30 @@ def test_what_is_saved_and_shared_is_what_the_stage_shows_when_a_run_begins_unde
     expect(drawer.get_by_label("Link")).to_have_value(re.compile("&seed=7"))
 
 
+def test_what_is_set_and_has_not_run_survives_a_reload_and_lost_files_are_told(visit, tmp_path: Path):
+    """Gradio reloads the page by itself once a server that was gone is back."""
+    page = visit()
+    unfold(page)
+    page.get_by_label("Prompt").fill("A long prompt that nobody wants to write again")
+    page.get_by_label("Seed").fill("7")
+    page.get_by_label("Seed").press("Tab")
+    page.wait_for_function("location.search.includes('trace=apples')")
+    page.reload()
+    expect(page.locator(".stale")).to_have_text("Settings changed, press Run")
+    assert state(page, "draftscope.session.config.prompt") == "A long prompt that nobody wants to write again"
+    assert state(page, "draftscope.session.config.seed") == 7
+    expect(page.locator("[data-view=notices] .notice")).to_have_count(0)
+    file = tmp_path / "own.jsonl"
+    Trace(events("chain", 20)).save(file)
+    page.locator("input[type=file][accept='.jsonl,.gz,.json']").set_input_files(file)
+    wait(page, "s.status.opened")
+    page.wait_for_function("history.state.unnamed === 'files'")
+    page.reload()
+    expect(page.locator("[data-view=notices]")).to_contain_text("came from files")
+    wait(page, "s.status.recorded === 'apples'")
+    expect(page.locator(".stale")).to_have_text("")
+
+
 def test_keyboard_only(visit):
     page = visit()
     press = page.keyboard.press

@@ -201,6 +201,38 @@ test("runs of files come back, though their address names none", async () => {
   assert.equal(store.runs, first);
 });
 
+test("runs of a prompt too long for an address have one without it, and Back finds them", async () => {
+  const { store, session, said } = await page();
+  session.configure({ prompt: "long ".repeat(2000), preset: "" });
+  await session.run();
+  await settled();
+  const long = store.runs;
+  assert.equal(new URL(entries[at].url).search, "", "not that of the runs before");
+  session.configure({ prompt: "short" });
+  await session.run();
+  await settled();
+  assert.equal(entries.length, 3);
+  await go(-1);
+  assert.equal(store.runs, long);
+  history.state.stage = "of a page before~0";
+  await go(1);
+  await go(-1);
+  assert.match(said.at(-1), /too long for an address/);
+});
+
+test("a page whose address names no run says why it no longer shows those of before a reload", async () => {
+  for (const [unnamed, words] of [
+    ["files", /came from files/],
+    ["long", /too long for an address/],
+  ]) {
+    Object.assign(entries[at], { state: { stage: "of a page before~0", unnamed } });
+    here();
+    const { said } = await page();
+    assert.match(said[0], words);
+    assert.equal(said.length, 1);
+  }
+});
+
 test("runs that this page no longer has are told, with their settings to run again, and what is shown stays", async () => {
   const { store, session, said, asked } = await page();
   entries.unshift({
