@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -58,20 +60,49 @@ class Progress:
         save: Callable[[], None],
         every_s: float,
     ) -> None:
-        """Take steps to the end of the budget; `save` every `every_s` seconds and at the end."""
+        """Take steps to the end of the budget; `save` every `every_s` seconds and at the end.
+
+        Raises:
+            KeyboardInterrupt: once the step that it came in has ended and is saved.
+        """
         began = last = time.perf_counter()
         saved = 0.0
-        while self.done(budget) < 1.0:
-            step()
-            now = time.perf_counter()
-            self.seconds += now - last
-            last = now
-            if self.step % 20 == 0:
-                report()
-            if now - began - saved > every_s:
-                saved = now - began
-                save()
-        save()
+        with Waiting() as interrupt:
+            while self.done(budget) < 1.0 and not interrupt.came:
+                step()
+                now = time.perf_counter()
+                self.seconds += now - last
+                last = now
+                if self.step % 20 == 0:
+                    report()
+                if now - began - saved > every_s:
+                    saved = now - began
+                    save()
+            save()
+        if interrupt.came:
+            raise KeyboardInterrupt
+
+
+class Waiting:
+    """While it is open an interrupt only sets `came`, so that no step is cut in two; a second one does not wait."""
+
+    def __init__(self) -> None:
+        self.came = False
+        mine = threading.current_thread() is threading.main_thread()
+        self._usual = mine and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    def __enter__(self) -> Self:
+        if self._usual:
+            signal.signal(signal.SIGINT, self._come)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _come(self, *_: object) -> None:
+        self.came = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def held(loss: float, norm: Tensor, step: int) -> None:

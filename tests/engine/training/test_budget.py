@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -101,3 +102,18 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_is_told(tmp_path: Path, mo
         write_checkpoint({"step": 2}, file)
     assert told.value.filename == str(file) and list(tmp_path.iterdir()) == [file]
     assert read_checkpoint(file) == {"step": 1}
+
+
+@pytest.mark.parametrize(("times", "saved"), [(1, [3]), (2, [])])
+def test_an_interrupt_waits_for_its_step_and_the_checkpoint(times: int, saved: list[int]) -> None:
+    """All that was learnt since the last checkpoint, up to two minutes, had been lost; a second one does not wait."""
+    progress, written = Progress(), list[int]()
+
+    def step() -> None:
+        for _ in range(times if progress.step == 2 else 0):
+            signal.raise_signal(signal.SIGINT)
+        progress.step += 1
+
+    with pytest.raises(KeyboardInterrupt):
+        progress.run(Settings("micro", steps=9), step, lambda: None, lambda: written.append(progress.step), 99.0)
+    assert written == saved and signal.getsignal(signal.SIGINT) is signal.default_int_handler
