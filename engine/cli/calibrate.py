@@ -114,6 +114,7 @@ def _forecast(args: argparse.Namespace) -> int:
         print(f"[forecasts.{drafter}]\nheld = {json.dumps(found.held)}")
         if found.further:
             print(f"further = {json.dumps(found.further)}")
+        print(f"command = {json.dumps(args.given)}")
     return 0
 
 

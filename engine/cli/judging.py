@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from engine.analysis.judge import OWN, against_rules
 from engine.analysis.words import estimate
+from engine.cli.notes import tell
 from engine.cli.options import load_lab
 from engine.errors import AssetError, ConfigError
 from engine.files.documents import fits
@@ -53,6 +54,7 @@ def train_handle(args: argparse.Namespace) -> int:
         extra["nested"] = training.estimate_of(mined, kind, chosen)
     judge = training.judge_of(mined, fit, kind, chosen, extra)
     training.save(judge, fit, args.out, args.given)
+    tell(training.one_sided(mined, fit, kind))
     if args.json:
         print(
             json.dumps(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
@@ -63,6 +64,18 @@ class Fit:
         """Weights and bias that take raw features."""
         weight = self.coef / self.scale
         return weight, self.intercept - float(weight @ self.mean)
+
+    def one_sided(self, x_LF: Matrix) -> str:
+        """What to know where the line treats all labels alike at its threshold; empty where it does not."""
+        weight, bias = self.folded
+        refused = special.expit(x_LF @ weight + bias) >= self.threshold
+        if refused.any() and not refused.all():
+            return ""
+        return (
+            f"At its threshold this judge {'refuses' if refused.any() else 'accepts'} each of the {len(refused)} swaps "
+            "that it learnt from: the threshold is that of classifiers which had not seen the prompts held out, and "
+            "from so few labels the one that is fitted to all gives other scores. Mine more prompts."
+        )
 
 
 def train(x_LF: Matrix, important: Sequence[bool], prompts: Sequence[str], settings: Settings | None = None) -> Fit:

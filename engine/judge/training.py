@@ -134,6 +134,11 @@ def learn(mined: Mined, kind: FeatureKind, settings: Settings) -> Fit:
     return train(matrix(mined.blocks, kind).double().numpy(), mined.important, mined.names, settings)
 
 
+def one_sided(mined: Mined, fit: Fit, kind: FeatureKind) -> str:
+    """See `Fit.one_sided`."""
+    return fit.one_sided(matrix(mined.blocks, kind).double().numpy())
+
+
 def estimate_of(mined: Mined, kind: FeatureKind, settings: Settings) -> dict[str, Any]:
     """Nested folds: area, recall and accepted swaps on prompts by which neither C nor threshold was chosen."""
     x = matrix(mined.blocks, kind).double().numpy()

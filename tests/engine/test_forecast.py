@@ -249,11 +249,18 @@ def test_a_damaged_forecast_is_refused(tmp_path: Path, given: str, said: str) ->
 
 
 @pytest.mark.thorough
-def test_the_command_prints_a_preset_s_entry(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_a_preset_s_entry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     short = ["--task", "sentences,functions", "--items", "2", "--max-new-tokens", "24"]
     assert main(["calibrate", "--forecast", "sd", "--preset", "tiny", *short]) == 0
-    entry, held = capsys.readouterr().out.strip().splitlines()  # so short a text has no draft that goes any further
-    assert entry == "[forecasts.model]" and held.startswith("held = [")
+    printed = capsys.readouterr().out
+    entry, held, command = printed.strip().splitlines()  # so short a text has no draft that goes any further
+    (tmp_path / "mine.toml").write_text(f'kind = "pair"\n{printed}')
+    assert read_preset(tmp_path / "mine.toml").forecasts["model"].command.endswith("--max-new-tokens 24")
+    assert (
+        command.startswith('command = "python -m engine calibrate --forecast sd')
+        and entry == "[forecasts.model]"
+        and held.startswith("held = [")
+    )
     assert main(["calibrate", "--forecast", "sd", "--preset", "tiny", *short, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["prompts"] == 4 and f"held = {json.dumps(told['held'])}" == held

@@ -1,5 +1,6 @@
 """Training: split by prompt, choice of C, threshold, and the folded weights."""
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -28,6 +29,17 @@ def test_a_line_is_found_and_folded(split: Literal["folds", "holdout"]) -> None:
     assert refused[np.array(fit.truth)].mean() >= 0.9
     tighter = np.array(fit.scores) > fit.threshold
     assert tighter[np.array(fit.truth)].mean() < 0.9
+
+
+def test_a_judge_that_treats_all_swaps_alike_is_told() -> None:
+    """With few labels the share of important ones is another in all of them than in those of the split, and a line that
+    hardly leans gives that share to every swap: its threshold had been below all of its scores, without a word."""
+    fit = train(X, Y.tolist(), PROMPTS)
+    assert fit.one_sided(X) == ""
+    level = replace(fit, coef=fit.coef * 0, intercept=-2.0)
+    for threshold, does in ((0.1, "refuses"), (0.2, "accepts")):
+        told = replace(level, threshold=threshold).one_sided(X)
+        assert told.startswith(f"At its threshold this judge {does} each of the 360 swaps")
 
 
 def test_the_defaults_are_those_of_the_paper_and_its_code() -> None:
