@@ -20,13 +20,13 @@ from safetensors.torch import save as packed
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
-from engine.errors import AssetError
+from engine.errors import AssetError, ModelMismatch
 from engine.files.documents import fits, read_object
 from engine.files.written import write
 from engine.heads.eagle import SHALLOWEST, tapped
 from engine.model import Model, load_model
 from engine.tasks import FAMILIES, SOURCED, Problem, load_problems
-from engine.training.probe import complete
+from engine.training.probe import NEW, complete
 from engine.training.sourcecommands import greedy as written
 
 CARD = "features.json"
@@ -125,7 +125,7 @@ def build(
     same are kept, all others go.
 
     Raises:
-        AssetError: what stands there of a cache cannot be read.
+        AssetError: what stands there of a cache cannot be read. ModelMismatch: the target reads too few tokens.
     """
     folder.mkdir(parents=True, exist_ok=True)
     model = load_model(target, device=device, dtype="float32")
@@ -178,16 +178,33 @@ def _answered(writer: Any, model: Model, problems: list[Problem]) -> list[Line]:
         prompts = [model.tokenizer.encode(problem.prompt) for problem in problems]
         texts = written(writer, [prompt[: model.source_of(prompt)] for prompt in prompts])
         return list(zip(prompts, texts, strict=True))
-    return [(list(line.prompt), list(line.rest)) for line in complete(writer, model.tokenizer.hf, problems)]
+    room = min(_room(model, model.tokenizer.encode(problem.prompt)) for problem in problems)
+    lines = complete(writer, model.tokenizer.hf, problems, min(NEW, room))
+    return [(list(line.prompt), list(line.rest)) for line in lines]
+
+
+def _room(model: Model, prompt: list[int]) -> int:
+    """How many tokens can follow a prompt.
+
+    Raises:
+        ModelMismatch: none.
+    """
+    if len(prompt) >= model.context:
+        raise ModelMismatch(
+            f"A training text's prompt has {len(prompt)} tokens, and {model.name} reads {model.context} in all: there "
+            "is no room for an answer to learn from."
+        )
+    return model.context - len(prompt)
 
 
 def _solved(model: Model, problems: list[Problem]) -> list[Line]:
     words = model.tokenizer.hf
-    end = [words.eos_token_id]
-    return [
-        (model.tokenizer.encode(p.prompt), words(p.solution, add_special_tokens=False).input_ids + end)
-        for p in problems
-    ]
+    end = [] if words.eos_token_id is None else [words.eos_token_id]
+    prompts = [model.tokenizer.encode(p.prompt) for p in problems]
+    rests = [words(p.solution, add_special_tokens=False).input_ids + end for p in problems]
+    if model.seam:
+        return list(zip(prompts, rests, strict=True))
+    return [(prompt, rest[: _room(model, prompt)]) for prompt, rest in zip(prompts, rests, strict=True)]
 
 
 @torch.inference_mode()

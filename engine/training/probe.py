@@ -12,6 +12,7 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerBase
 from engine.tasks import Problem
 
 BATCH = 50  # rows a batch
+NEW = 200  # most tokens of a completion
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Line:
 
 @torch.no_grad()
 def complete(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, problems: list[Problem], max_new_tokens: int = 200
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, problems: list[Problem], max_new_tokens: int = NEW
 ) -> list[Line]:
     """Greedy completions, in the order of `problems`, up to a token that ends a text; an unfinished one has
     `max_new_tokens` ids."""

@@ -100,6 +100,36 @@ def test_features_on_a_full_disk_are_told_with_the_file(
     assert [path.name for path in tmp_path.iterdir()] == ["features.json"]
 
 
+def test_texts_end_where_the_target_s_context_does(zoo: Zoo, tmp_path: Path) -> None:
+    """Positions behind it have no rotation in any head, and in some targets none at all."""
+    whole, cut, short = (zoo.path("llama", max_position_embeddings=n) for n in (512, 300, 64))
+    for name, path, greedy in (("whole", whole, 0.0), ("cut", cut, 0.0), ("own", cut, 1.0)):
+        features.build(path, tmp_path / name, 6, greedy, 0, lambda _: None)
+    sizes = {name: [end - at for _, at, end, _ in Features(tmp_path / name).rows] for name in ("whole", "cut", "own")}
+    assert max(sizes["whole"]) > 300 and sizes["cut"] == [min(size, 300) for size in sizes["whole"]]
+    assert max(sizes["own"]) <= 300
+    model = load_model(cut, device="cpu", dtype="float32")
+    trainer = HeadTrainer(HeadSettings("mtp", steps=1), TrainingContext(model, Features(tmp_path / "cut"), 0, "cpu"))
+    assert trainer.step() > 0
+    with pytest.raises(ModelMismatch, match=r"prompt has \d+ tokens, and .* reads 64 in all: there is no room"):
+        features.build(short, tmp_path / "none", 6, 0.0, 0, lambda _: None)
+
+
+def test_a_tokenizer_without_an_end_still_teaches(zoo: Zoo) -> None:
+    model, problems = zoo.model("llama", context=1024), load_problems("arithmetic", "train", 1)
+
+    class Endless:
+        eos_token_id = None
+
+        def __call__(self, *given: Any, **how: Any) -> Any:
+            return model.tokenizer.hf(*given, **how)
+
+    other: Any = SimpleNamespace(seam=None, context=1024)
+    other.tokenizer = SimpleNamespace(encode=model.tokenizer.encode, hf=Endless())
+    ended = features._solved(model, problems)
+    assert features._solved(other, problems) == [(prompt, rest[:-1]) for prompt, rest in ended]
+
+
 def test_the_target_writes_the_share_of_texts_that_was_asked_for_however_few_there_are(
     zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
