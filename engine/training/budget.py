@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 import torch
 from torch import Tensor
 
-from engine.errors import AssetError, EngineFault
+from engine.errors import AssetError, ConfigError, EngineFault
 from engine.files.written import write
 
 
@@ -137,6 +137,19 @@ def write_checkpoint(state: dict[str, Any], file: Path) -> None:
     packed = BytesIO()  # torch tells of a full disk as of a fault of its own
     torch.save(state, packed)
     write(file, packed.getbuffer())
+
+
+def unused(file: Path) -> None:
+    """Nothing where a run from the start would write over no checkpoint.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    if file.exists():
+        raise ConfigError(
+            f"{file} is the checkpoint of a run, which another from the start would write over: --resume goes on with "
+            "it. To begin anew name another --work, or delete it."
+        )
 
 
 def read_checkpoint(file: Path) -> dict[str, Any]:

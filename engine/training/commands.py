@@ -15,12 +15,13 @@ from transformers.utils import logging as hf_logging
 
 from engine.files.places import locate
 from engine.training import card, models, record, tokenizer
+from engine.training.budget import unused
 from engine.training.checkpoints import read_shared_words, read_weights, read_words
 from engine.training.data import Mix
 from engine.training.evaluate import Judge, together
 from engine.training.options import ASSETS, folders_told, parse_mix, say, settings_of
 from engine.training.requirements import check
-from engine.training.trainer import Trainer, hardware_in, read_state, settings_in, write_state
+from engine.training.trainer import CHECKPOINT, Trainer, hardware_in, read_state, settings_in, write_state
 
 
 def learn_tokenizer(options: argparse.Namespace) -> None:
@@ -29,7 +30,13 @@ def learn_tokenizer(options: argparse.Namespace) -> None:
 
 
 def train(options: argparse.Namespace) -> None:
-    """Train to the end of the budget, with a checkpoint and an export every two minutes."""
+    """Train to the end of the budget, with a checkpoint and an export every two minutes.
+
+    Raises:
+        ConfigError: a run from the start finds the checkpoint of another.
+    """
+    if not options.resume:
+        unused(_folders(options)[0] / CHECKPOINT)
     torch.set_num_threads(1)
     work, out = _folders(options)
     words = read_words(options.tokenizer)

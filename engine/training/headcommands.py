@@ -17,9 +17,10 @@ from engine.files.written import write
 from engine.kinds import ABOVE, COUNT, PORTION, TO_FOLDER
 from engine.model import load_model
 from engine.training import features
+from engine.training.budget import unused
 from engine.training.card import TRAINING, ready_for_cards, renew_sums
 from engine.training.headeval import TITLES, evaluate, write_card
-from engine.training.headloop import HeadSettings, HeadTrainer, read_head
+from engine.training.headloop import CHECKPOINT, HeadSettings, HeadTrainer, read_head
 from engine.training.heads import TrainingContext
 from engine.training.options import ASSETS, say
 from engine.training.recipes import RECIPES
@@ -85,7 +86,15 @@ def make_features(options: argparse.Namespace) -> None:
 
 
 def train_head(options: argparse.Namespace) -> None:
-    """Train to the end of the budget."""
+    """Train to the end of the budget.
+
+    Raises:
+        ConfigError: a run from the start finds the checkpoint of another. ModelMismatch: the features are another
+            target's, or heads of this kind cannot be its.
+    """
+    work, out = options.work or Path("build") / options.kind, options.out or options.target.parent / options.kind
+    if not options.resume:
+        unused(work / CHECKPOINT)
     torch.set_num_threads(options.threads)
     model = load_model(options.target, device=options.device, dtype="float32")
     cache = features.Features(options.features)
@@ -112,7 +121,6 @@ def train_head(options: argparse.Namespace) -> None:
     )
     context = TrainingContext(model, cache, options.seed, options.device, options.heads, options.bottleneck)
     trainer = HeadTrainer(settings, context)
-    work, out = options.work or Path("build") / options.kind, options.out or options.target.parent / options.kind
     if options.resume:
         trainer.load(read_head(work))
     elif options.start_from:

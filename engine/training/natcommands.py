@@ -18,11 +18,21 @@ from engine.nat.files import SYSTEMS, begin_as, built, save_nat
 from engine.nat.network import Shape
 from engine.training import distilled, nateval, record
 from engine.training.batches import Batch
+from engine.training.budget import unused
 from engine.training.card import TRAINING
 from engine.training.checkpoints import read_words
 from engine.training.options import add_budget, say, settings_of
 from engine.training.sourcecommands import ASSETS, greedy, load
-from engine.training.trainer import Settings, Trainer, hardware_in, on_hardware, read_state, settings_in, write_state
+from engine.training.trainer import (
+    CHECKPOINT,
+    Settings,
+    Trainer,
+    hardware_in,
+    on_hardware,
+    read_state,
+    settings_in,
+    write_state,
+)
 
 TEXTS = Path("build/distilled.jsonl")
 
@@ -111,7 +121,13 @@ class NatTrainer(Trainer):
 
 
 def train(options: argparse.Namespace) -> None:
-    """Train to the end of the budget, with a checkpoint and an export every two minutes."""
+    """Train to the end of the budget, with a checkpoint and an export every two minutes.
+
+    Raises:
+        ConfigError: a run from the start finds the checkpoint of another.
+    """
+    if not options.resume:
+        unused(_work(options) / CHECKPOINT)
     torch.set_num_threads(options.threads)  # a step is one batch: nothing to share among workers
     mix = NatMix(options.rows, len(distilled.read(options.texts)), options.half)
     trainer = NatTrainer(settings_of(options.kind, options, mix), options.target, options.texts)

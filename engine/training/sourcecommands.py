@@ -21,13 +21,14 @@ from engine.trace.metrics import pooled
 from engine.training import card, models, record
 from engine.training import tokenizer as files
 from engine.training.batches import padded
+from engine.training.budget import unused
 from engine.training.checkpoints import read_weights, read_words
 from engine.training.evaluate import EVAL_SEED, GAMMA, Metrics, rounds_of
 from engine.training.headeval import runs_of
 from engine.training.options import add_budget, parse_mix, say, settings_of
 from engine.training.requirements import check_sourced
 from engine.training.sourced import SHAPES, SourceMix, SourceTrainer, train_tokenizer
-from engine.training.trainer import hardware_in, read_state, settings_in, write_state
+from engine.training.trainer import CHECKPOINT, hardware_in, read_state, settings_in, write_state
 
 ASSETS = Path("assets/crossed")
 LONGEST = 96  # tokens written for one source, in the evaluation
@@ -74,7 +75,13 @@ def learn_tokenizer(options: argparse.Namespace) -> None:
 
 
 def train(options: argparse.Namespace) -> None:
-    """Train to the end of the budget, with a checkpoint and an export every two minutes."""
+    """Train to the end of the budget, with a checkpoint and an export every two minutes.
+
+    Raises:
+        ConfigError: a run from the start finds the checkpoint of another.
+    """
+    if not options.resume:
+        unused(_work(options) / CHECKPOINT)
     torch.set_num_threads(1)
     words = read_words(options.tokenizer)
     settings = settings_of(options.shape, options, parse_mix(options.mix, SourceMix))

@@ -41,3 +41,22 @@ def test_texts_go_into_a_file_that_can_be_written(tmp_path: Path, capsys: pytest
     with pytest.raises(SystemExit):
         main(["nat-texts", "--texts", str(tmp_path)])
     assert "is no file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("head medusa", "head.pt"),
+        ("train micro", "checkpoint.pt"),
+        ("source-train source_micro", "checkpoint.pt"),
+        ("nat-train cmlm", "checkpoint.pt"),
+    ],
+)
+def test_a_run_from_the_start_does_not_write_over_another_s_checkpoint(
+    command: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever forgets --resume had lost what was learnt, at the first checkpoint."""
+    (tmp_path / name).write_bytes(b"hours")
+    assert main([*command.split(), "--work", str(tmp_path)]) == 2
+    assert f"{name} is the checkpoint of a run" in capsys.readouterr().err
+    assert (tmp_path / name).read_bytes() == b"hours"
