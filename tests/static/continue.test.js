@@ -232,6 +232,28 @@ test("a continuation that fails leaves nothing to try again", async () => {
   assert.deepEqual([bad.sent.length, bad.told, bad.store.options.continued], [1, ["No."], []]);
 });
 
+test("a continuation that is refused once its lane stands there takes the lane with it", async () => {
+  const bad = page(async function* () {
+    yield { kind: "begin", card: card("sd") };
+    yield { kind: "error", error: "No such token." };
+  });
+  await bad.continuing.start(bad.store.runs.get("sd"), 0, 9999);
+  await turn();
+  assert.deepEqual([bad.store.lanes, bad.told, bad.store.options.continued], [["sd"], ["No such token."], []]);
+  assert.equal(bad.store.status.phase, "done");
+});
+
+test("nothing goes on from a place that the run did not reach, as a link may ask", async () => {
+  const { store, sent, told, continuing } = page(whole);
+  const { length } = store.runs.get("sd").tokens;
+  store.setOption("continued", [{ lane: "sd~1", run: "sd", pos: length, token: 5 }]);
+  await turn();
+  assert.deepEqual([sent, store.options.continued, store.lanes], [[], [], ["sd"]]);
+  assert.match(told[0], new RegExp(`wrote no token at position ${length}`));
+  await continuing.start(store.runs.get("sd"), length - 1, 5);
+  assert.equal(sent.length, 1);
+});
+
 test("a continuation that was asked for before other runs took the stage does not join them", async () => {
   const { store, continuing } = page(async function* (store) {
     yield { kind: "queued" };

@@ -143,7 +143,9 @@ export function createContinuing(store, { api, session, ui }) {
      * @param {Run} run @param {number} pos @param {number} token
      * @param {Continued} [asked] by a link, which names the lane */
     async start(run, pos, token, asked) {
-      const against = continuing.hindrance(run);
+      const there = run.tokens[pos] !== undefined;
+      const nothing = `${nameOf(store, run)} wrote no token at position ${pos}, so nothing goes on from there.`;
+      const against = continuing.hindrance(run) || (there ? "" : nothing);
       const { head } = run;
       const models = modelsOf(run);
       if (against || !head || !models) {
@@ -153,7 +155,8 @@ export function createContinuing(store, { api, session, ui }) {
       stop();
       const mine = new AbortController();
       going = mine;
-      stage = store.runs;
+      const from = store.runs;
+      stage = from;
       const lane = asked && isKey(asked.lane, run.card.name) ? asked.lane : freshKey(store, run.card.name);
       const one = { lane, run: run.key, pos, token };
       key = lane;
@@ -175,7 +178,7 @@ export function createContinuing(store, { api, session, ui }) {
         ...problemOf(head.extras),
         visitor: visitor(),
       };
-      const was = run.tokens[pos] ? textOf(run, run.tokens[pos].token) : "";
+      const was = textOf(run, run.tokens[pos].token);
       const [whose, other] = [nameOf(store, run), `“${was.trim() || was}”`];
       const words = pos
         ? `: those of ${whose} before position ${pos}, then another for ${other}`
@@ -189,6 +192,8 @@ export function createContinuing(store, { api, session, ui }) {
       } catch (error) {
         if (!mine.signal.aborted) ui.notify(error instanceof Error ? error.message : String(error));
       } finally {
+        const found = store.runs === from ? store.runs.get(lane) : null;
+        if (found && !found.head) store.remove(lane); // it was refused, or stopped, before it began
         if (!store.runs.has(lane)) forget(one);
         if (going === mine) stop();
       }
