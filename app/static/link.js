@@ -255,7 +255,7 @@ function readView(query) {
   if (at.length >= 4) view.cursor = { run: at.slice(0, -3).join("~"), round, pos, node };
   const [mode, place, event] = query.get("view")?.split("~") ?? [];
   const inside = mode === "calls" && (event === "drafted" || event === "verified") ? event : null;
-  if (mode === "calls" || mode === "clock") view.time = { mode, at: whole(place) ?? Infinity, inside };
+  if (mode === "calls" || mode === "clock") view.time = { mode, at: Math.max(0, whole(place) ?? Infinity), inside };
   for (const name of query.get("show")?.split("~") ?? [])
     if (name === "ghosts" || name === "whitespace") view.options[name] = true;
   if (query.get("flags") === "0") view.options.flags = false;

@@ -57,8 +57,8 @@ export function drawPooled(body, store, lab) {
   const takeFiles = (files, endings) => {
     const found = files.find((file) => file.name === INDEX);
     const root = found ? found.webkitRelativePath.replace(INDEX, "") : "";
-    state.files = new Map(found ? files.map((file) => [file.webkitRelativePath.replace(root, ""), file]) : []);
-    open(found ? [found] : files.filter((file) => endings.test(file.name)));
+    const named = new Map(found ? files.map((file) => [file.webkitRelativePath.replace(root, ""), file]) : []);
+    open(found ? [found] : files.filter((file) => endings.test(file.name)), named);
   };
   const back = h("button", { hidden: true, onclick: () => recorded() }, "Back to the recorded runs");
   const draw = () => {
@@ -89,8 +89,9 @@ export function drawPooled(body, store, lab) {
   body.addEventListener("close", leave, { once: true });
 
   /** Take what the server answers; what was on show stays when it refuses.
-   * @param {boolean} own @param {() => Promise<Pooled>} ask @param {string} [what] */
-  async function take(own, ask, what = "") {
+   * @param {boolean} own @param {() => Promise<Pooled>} ask @param {string} [what]
+   * @param {Map<string, File>} [files] from which single runs of it are opened */
+  async function take(own, ask, what = "", files = new Map()) {
     asked += 1;
     const mine = asked;
     Object.assign(state, { busy: `Reading ${what}…`, wrong: "" });
@@ -98,7 +99,7 @@ export function drawPooled(body, store, lab) {
     try {
       const found = await ask();
       if (mine !== asked) return;
-      Object.assign(state, { found, own, busy: "" });
+      Object.assign(state, { found, own, files, busy: "" });
     } catch (error) {
       if (mine !== asked) return;
       Object.assign(state, { busy: "", wrong: said(error) });
@@ -107,8 +108,8 @@ export function drawPooled(body, store, lab) {
   }
   const recorded = () => take(false, () => lab.api.get("pooled"));
 
-  /** @param {File[]} files */
-  async function open(files) {
+  /** @param {File[]} files @param {Map<string, File>} named of a folder with an index, all */
+  async function open(files, named) {
     const upload = lab.session.catalogue?.limits.upload ?? Infinity;
     const bytes = files.reduce((sum, file) => sum + file.size, 0);
     const what = `${count(files.length, "file")} (${(bytes / 1e6).toFixed(1)} MB) `;
@@ -119,7 +120,7 @@ export function drawPooled(body, store, lab) {
       const parts = files.flatMap((file) => [`${JSON.stringify({ file: file.name, bytes: file.size })}\n`, file]);
       return lab.api.post("pooled", new Blob(parts));
     };
-    await take(true, ask, what);
+    await take(true, ask, what, named);
   }
 
   body.append(

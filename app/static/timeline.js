@@ -289,11 +289,12 @@ export function mount(element, store, lab) {
     const span = store.span();
     const value = mode === "clock" ? `${duration(now())} of ${duration(span)}` : `call ${Math.floor(now())} of ${span}`;
     const { inside } = store.time;
-    const text = inside
-      ? `call ${Math.floor(at) + 1} of ${span}: ${SAYS[inside]}`
-      : at === Infinity && store.status.phase === "running"
-        ? `live · ${mode === "clock" ? duration(span) : `call ${span}`}`
-        : value;
+    const text =
+      inside && at < span // a link may name a call that these runs do not reach
+        ? `call ${Math.floor(at) + 1} of ${span}: ${SAYS[inside]}`
+        : at === Infinity && store.status.phase === "running"
+          ? `live · ${mode === "clock" ? duration(span) : `call ${span}`}`
+          : value;
     if (readout.textContent !== text) readout.textContent = text;
     canvas.setAttribute("aria-valuemax", String(Math.round(span)));
     canvas.setAttribute("aria-valuenow", String(Math.round(now())));

@@ -259,6 +259,12 @@ def test_an_index_is_opened_alone_and_a_run_of_it_on_demand(opened: Any, tmp_pat
     assert len(asked.post_data_buffer) < (folder / "index.parquet").stat().st_size + 100, "the index, and no trace"
     listed = page.get_by_role("region", name="Runs", exact=True)
     expect(listed.locator("tbody tr")).to_have_count(8)
+    broken = tmp_path / "broken" / "index.parquet"
+    broken.parent.mkdir()
+    broken.write_bytes(b"no table")
+    page.locator('input[aria-label="Open a folder …"]').set_input_files(str(broken.parent))
+    expect(page.locator("[data-room=runs] .warn")).to_contain_text("index.parquet")
+    page.get_by_label("Prompts", exact=True).select_option(index=1)  # the rows are made anew, of the folder before
     chosen = listed.locator("tbody tr", has_text="code 1").filter(has_text="BUSH")
     expect(chosen).to_have_count(1)
     chosen.get_by_role("button").click()

@@ -242,6 +242,9 @@ test("a link shows the same rounds: of a call that is being played, of one insid
   assert.deepEqual(at({ mode: "calls", at: 1.7 }), ["calls", 1, null]);
   assert.deepEqual(at({ mode: "calls", at: 1, inside: "drafted" }), ["calls", 1, "drafted"]);
   assert.deepEqual(at({ mode: "clock", at: 123.3742 }), ["clock", 123.375, null]);
+  const before = new URL(link.url());
+  before.searchParams.set("view", "calls~-5");
+  assert.equal(reopened(before.href).store.time.at, 0, "nothing is before the first call");
   store.setOption("flags", false);
   assert.equal(reopened(link.url()).store.options.flags, false);
 });
