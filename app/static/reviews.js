@@ -68,12 +68,22 @@ function read() {
     return {
       reviewer: String(kept.reviewer ?? ""),
       last: String(kept.last ?? ""),
-      items: kept.items && typeof kept.items === "object" ? kept.items : {},
+      items: Object.fromEntries(Object.entries(kept.items ?? {}).filter(([, one]) => isReview(one))),
     };
   } catch {
     return null;
   }
 }
+
+/** Whether what is kept under a name can be shown; an older or a damaged page may have left something else.
+ * @param {unknown} one */
+const isReview = (one) =>
+  isObject(one) &&
+  ["verdict", "note", "made"].every((name) => typeof one[name] === "string") &&
+  (one.of === undefined || isObject(one.of));
+
+/** @param {unknown} given @returns {given is Record<string, unknown>} */
+const isObject = (given) => typeof given === "object" && given !== null;
 
 /** Take up what other tabs have kept, under what was changed here since. @param {OwnReviews} reviews */
 function merge(reviews) {

@@ -97,6 +97,16 @@ test("what could not be kept is kept with the next change", () => {
   assert.deepEqual(notes(stored()), { a: "no room", c: "room" });
 });
 
+test("what is kept and is no review is left out, and the others are shown", async () => {
+  const good = { verdict: "agree", note: "", star: false, made: "" };
+  const bad = { a: null, b: 5, c: { verdict: "agree", note: 7, made: "" }, d: { ...good, of: null } };
+  kept.set(PLACE, JSON.stringify({ reviewer: "me", items: { ...bad, good } }));
+  const three = await tab(`three${number}`);
+  assert.deepEqual([three.own.items, three.own.reviewer], [{ good }, "me"]);
+  kept.set(PLACE, JSON.stringify({ items: "none" }));
+  assert.deepEqual((await tab(`four${number}`)).own.items, {});
+});
+
 test("without a store that can be read, reviews stay in the page", () => {
   note(one, "a", "here");
   kept.set(PLACE, "{damaged");
