@@ -137,15 +137,18 @@ export function minePanel(store, lab, miner, form, show) {
   async function look() {
     number.disabled = form.source === "prompt";
     if (!counted() || miner.state.running) return;
+    const asked = job();
+    const other = () => JSON.stringify(asked) !== JSON.stringify(job()); // chosen meanwhile
     try {
-      const set = await miner.kept(job());
+      const set = await miner.kept(asked);
+      if (other()) return;
       const done = set?.prompts.length ?? 0;
-      const more = done < job().n ? "mining goes on after them." : "ask for more to go on.";
+      const more = done < asked.n ? "mining goes on after them." : "ask for more to go on.";
       const mined = `${count(done, "prompt")} with these settings ${done === 1 ? "is" : "are"} mined already`;
       known.textContent = done ? `${mined}; ${more}` : "";
       if (!miner.state.running) button.textContent = set?.prompts.length ? "Resume" : "Mine";
     } catch (error) {
-      known.textContent = said(error);
+      if (!other()) known.textContent = said(error);
     }
   }
 

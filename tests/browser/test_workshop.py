@@ -197,6 +197,24 @@ def test_mining_live_streams_stops_and_goes_on(visit, server, monkeypatch):
     sees(page, "draftscope.mined.sets.get('mined here').prompts.length", 12)
 
 
+def test_what_is_mined_already_is_told_of_the_settings_that_stand_there_however_the_answers_come(visit):
+    page, slow = workshop(visit()), []
+    page.route(
+        "**/lab/mine/kept",
+        lambda route: slow.append(route) if "functions" in route.request.post_data else route.fulfill(body=""),
+    )
+    page.locator(".mine summary").click()
+    task = page.locator(".mineform select").first
+    task.select_option("functions")
+    with page.expect_response("**/lab/mine/kept"):
+        task.select_option("arithmetic")
+    with page.expect_response("**/lab/mine/kept"):
+        slow[0].fulfill(body=RECORDED.read_text())
+    page.evaluate("new Promise(requestAnimationFrame)")
+    expect(page.locator(".mine .primary")).to_have_text("Mine")
+    expect(page.locator(".mine")).not_to_contain_text("mined already")
+
+
 def test_rooms_that_run_models_say_beforehand_which(visit):
     page = workshop(visit())
     page.locator(".mine summary").click()
