@@ -67,6 +67,7 @@ export function minePanel(store, lab, miner, form, show) {
   });
   const button = h("button.primary", { onclick: () => (miner.state.running ? miner.stop() : begin()) });
   const known = h("span.quiet");
+  const models = withModels(lab.session);
   const bar = h("progress", { max: 1, value: 0, "aria-label": "Mining" });
   const words = h("p", { role: "status" });
   const prompt = h("p.quiet.prompt");
@@ -100,7 +101,7 @@ export function minePanel(store, lab, miner, form, show) {
         h("span", {}, "naive: each by itself"),
       ),
       button,
-      withModels(lab.session),
+      models.line,
     ),
     known,
     going,
@@ -153,7 +154,6 @@ export function minePanel(store, lab, miner, form, show) {
   }
 
   function draw() {
-    if (!panel.isConnected && drawn) return off();
     const { state } = miner;
     going.hidden = !state.phase;
     button.textContent = state.running
@@ -193,16 +193,21 @@ export function minePanel(store, lab, miner, form, show) {
   }
 
   let began = false;
-  let drawn = false;
+  let gone = false; // the room was left
   const off = miner.on(() => {
     if (began && miner.state.progress) {
       began = false;
       show(); // now that there is a set; until then what was on show stays
     }
-    store.frame("minepanel", draw);
+    if (!gone) store.frame("minepanel", draw);
+    else if (!began) off();
+  });
+  panel.addEventListener("close", () => {
+    models.leave();
+    gone = true;
+    if (!began) off(); // else the set that comes is still to be shown
   });
   draw();
-  drawn = true;
   look();
   return panel;
 }

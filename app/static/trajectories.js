@@ -145,6 +145,7 @@ export async function drawTrajectories(body, _store, lab) {
   /** The room is left, or this part of it: what goes on ends, and that is told. */
   function end() {
     left.abort();
+    form.leave();
     if (!job) return;
     job.abort();
     job = null;
@@ -315,6 +316,7 @@ function drawForm(lab, catalogue, recorded, form, act) {
   );
   const stop = h("button", { disabled: true, onclick: act.stop, title: "End after the round in progress" }, "Stop");
   const back = example ? h("button", { onclick: act.example }, "Recorded example") : null;
+  const models = withModels(lab.session);
   const element = h(
     "section.ask",
     {},
@@ -345,7 +347,7 @@ function drawForm(lab, catalogue, recorded, form, act) {
       h("label.field", {}, h("span", {}, "Problem"), source),
     ),
     prompt,
-    withModels(lab.session),
+    models.line,
     h("div.row", {}, go, stop, back, note),
   );
   /** The focus goes over to the button that can be pressed: on a disabled one the keyboard would be lost.
@@ -358,7 +360,7 @@ function drawForm(lab, catalogue, recorded, form, act) {
     if (back) back.disabled = on;
     if (here) (on ? stop : go).focus();
   }
-  return { element, busy };
+  return { element, busy, leave: models.leave };
 }
 
 /** @param {HTMLElement} spot @param {Shown | null} shown */

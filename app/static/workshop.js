@@ -117,6 +117,7 @@ export function drawWorkshop(body, store, lab, wanted) {
     save,
     draw,
   };
+  const mine = packed() ? null : minePanel(store, lab, miner, kept.form, () => show(MINE));
   const root = h(
     "div.workshop.v-view",
     {},
@@ -130,7 +131,7 @@ export function drawWorkshop(body, store, lab, wanted) {
       file,
     ),
     parts.about,
-    packed() ? null : minePanel(store, lab, miner, kept.form, () => show(MINE)),
+    mine,
     parts.tabs,
     parts.filters,
     parts.spot,
@@ -153,6 +154,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   /** @type {HTMLElement | null} */
   const dialog = body.closest("dialog, [data-room]");
   dialog?.addEventListener("keydown", keys);
+  dialog?.addEventListener("close", leave, { once: true });
   open();
 
   /** Open a tab; it is part of the address. @param {string} id */
@@ -316,6 +318,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   function leave() {
     for (const off of gone) off();
     dialog?.removeEventListener("keydown", keys);
+    mine?.dispatchEvent(new Event("close"));
   }
 }
 

@@ -174,3 +174,22 @@ def test_a_link_to_a_case_that_is_not_here_says_so_without_names(visit_cases, pa
     expect(page.locator(".notice")).not_to_contain_text("first_look")
     assert all("404 (Not Found)" in text for text in pages.errors), "the refusal, which the console notes"
     pages.errors.clear()
+
+
+@pytest.mark.parametrize(("room", "holds"), [("judge", ".workshop"), ("trajectories", ".trajectories .ask")])
+def test_a_room_that_was_left_is_forgotten(visit, room, holds):
+    """Whatever listens goes with it: many visits leave no more behind than one."""
+    page = visit("?trace=apples")
+    collector = page.context.new_cdp_session(page)
+    page.evaluate(f"draftscope.store.setOption('room', '{room}')")
+    page.locator(holds).wait_for()
+    page.evaluate(f"void (window.left = new WeakRef(document.querySelector('{holds}')))")
+    for other in ("compare", room, "compare"):
+        page.evaluate(f"draftscope.store.setOption('room', '{other}')")
+        expect(page.locator(holds)).to_have_count(int(other == room))
+    for _ in range(20):
+        collector.send("HeapProfiler.collectGarbage")
+        if page.evaluate("left.deref() === undefined"):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"the page still holds what {room} was")
