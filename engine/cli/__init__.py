@@ -57,7 +57,7 @@ COMMANDS = {  # by name: the file with its parser, and what it does
     "index": ("index", "index a folder of traces, in Parquet: for pandas and Many runs"),
     "replay": ("replay", "check every decision and identity of recorded traces"),
     "schema": ("schema", "print the trace format as JSON Schema"),
-    "readme": ("readme", "write the generated parts of README.md and docs"),
+    "readme": ("readme", "write the generated parts of a checkout's README.md and docs"),
 }
 
 

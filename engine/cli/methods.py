@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from engine.config import AUTO, Card, Knob
+from engine.files.places import reachable
 from engine.learn.pages import names, page
 from engine.methods import CARDS, get_card
 
@@ -37,9 +38,8 @@ def _whole(card: Card) -> str:
         for label, text in (("helps", card.helps), ("hurts", card.hurts), ("contested", card.contested))
         if text
     ]
-    lines.append(
-        f"page       {page(card.name).path if card.name in names() else f'none yet: docs/methods/{card.name}.md'}"
-    )
+    told = reachable(page(card.name).path) if card.name in names() else f"none yet: docs/methods/{card.name}.md"
+    lines.append(f"page       {told}")
     return "\n".join([*lines, "", "knobs (--set name=value)", *(f"  {_knob(knob)}" for knob in card.knobs)])
 
 

@@ -14,6 +14,7 @@ from engine.analysis.names import NAMES
 from engine.cli.gpus import FOLDER as GPUS
 from engine.cli.gpus import gpu_said
 from engine.cli.measured import AUTO, BENCH, PAGE, bench_said, glance, left_said, machines, page_said, whole
+from engine.errors import ConfigError
 from engine.files.places import ROOT
 from engine.methods import CARDS
 from engine.papers.systems import FOLDER as QUALITY
@@ -31,7 +32,13 @@ def add_parser(subparsers: Any) -> None:
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Write, or compare."""
+    """Write, or compare.
+
+    Raises:
+        ConfigError: there is no README, as where the package is installed.
+    """
+    if not README.is_file():
+        raise ConfigError(f"This command is for the README.md of a checkout, and there is none in {README.parent}.")
     wanted = {README: filled(README.read_text(encoding="utf-8")), NUMBERS: numbers(), RESULTS: whole()}
     if args.check:
         stale = [

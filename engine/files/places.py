@@ -17,6 +17,11 @@ def there(path: Path) -> bool:
         return False
 
 
+def reachable(ref: str) -> str:
+    """A file of this repository as it is opened from the working folder: as it was named, or its absolute path."""
+    return ref if there(Path(ref)) else str(ROOT / ref)
+
+
 def locate(ref: str) -> str:
     """A folder of this repository as an absolute path; anything else (a hub id, a path) unchanged.
 

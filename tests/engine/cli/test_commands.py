@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from engine.bench.bookkeeping import bookkeeping
-from engine.cli import bench, calibrate, main, tree
+from engine.cli import bench, calibrate, main, readme, tree
 from engine.cli.options import add_models
 from engine.cli.results import _commands as series_commands
 from engine.cli.results import acceptance_report
@@ -128,6 +128,25 @@ def test_methods_lists_shows_and_gives_json(capsys: pytest.CaptureFixture[str]) 
         assert main(["methods", name]) == 0
         assert words in capsys.readouterr().out
     assert "easd" in refused(capsys, "methods", "eads")
+
+
+def test_the_page_of_a_method_is_told_as_it_can_be_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From another folder, as everybody who installed the package has one, by its whole path."""
+    for folder, told in ((ROOT, "docs/methods/easd.md"), (tmp_path, str(ROOT / "docs/methods/easd.md"))):
+        monkeypatch.chdir(folder)
+        assert main(["methods", "easd"]) == 0
+        assert f"\npage       {told}\n" in capsys.readouterr().out and Path(told).is_file()
+
+
+def test_readme_is_refused_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An installed package has none of the files that it writes."""
+    monkeypatch.setattr(readme, "README", tmp_path / "README.md")
+    for flags in ((), ("--check",)):
+        assert "README.md of a checkout" in refused(capsys, "readme", *flags)
 
 
 def test_run_writes_text_metrics_and_a_trace_that_export_reads(
