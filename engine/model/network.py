@@ -24,7 +24,7 @@ TEXT_NAMES = {  # of tensors in multimodal checkpoints, new and old -> in the te
 }
 INNER_NAMES = {r"^text_model\.": ""}  # of tensors in checkpoints whose causal class is that of their text model (Emu3)
 SCALES = ("logit_scale", "logits_scaling")  # of logits, which a text model applies and its multimodal form may not
-CACHES = ("cache", "past_key_values")  # names of a forward's cache: from transformers 5.24 on, and before
+CACHES = ("cache", "past_key_values", "cache_params")  # of a forward: since transformers 5.24; before; before, of Mamba
 ASSISTANTS = {"gemma4_assistant": "gemma4", "gemma4_unified_assistant": "gemma4_unified"}  # type -> its targets' begins
 SENSES = ("vision", "visual", "image", "audio", "video", "speech", "multi_modal", "connector", "resampler")
 
