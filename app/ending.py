@@ -90,9 +90,9 @@ def on_signals() -> None:
     signal.signal(signal.SIGINT, interrupt)
 
 
-def leave(clean: Callable[[], None], seconds: float = GRACE) -> None:
+def leave(clean: Callable[[], None], seconds: float = GRACE, status: int = 0) -> None:
     """Return once nobody is at work, for the process to end as usual; where one goes on, `clean` and end it here with
-    the same status. A second Ctrl+C ends it at once."""
+    the `status` that it would have. A second Ctrl+C ends it at once."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if ENDING.wait(seconds):
@@ -100,4 +100,4 @@ def leave(clean: Callable[[], None], seconds: float = GRACE) -> None:
     clean()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    os._exit(0)
+    os._exit(status)

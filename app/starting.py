@@ -4,6 +4,7 @@ import argparse
 import logging
 import os
 import socket
+import sys
 import threading
 from collections.abc import Sequence
 from functools import partial
@@ -60,7 +61,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
     except OSError as error:
         if "empty port" not in str(error):
             raise
-        raise SystemExit(f"Port {port} is in use: give another with --port.") from None
+        sys.stderr.write(f"Port {port} is in use: give another with --port.\n")
+        ending.leave(scratch.clear, status=1)  # models are still looked at
+        return 1
     print(f"Draftscope is on {demo.local_url} (Ctrl+C ends it).", flush=True)
     print(sandbox.said(), flush=True)
     try:

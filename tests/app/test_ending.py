@@ -102,20 +102,22 @@ def test_long_work_ends_at_its_next_line(end):
     assert rows and json.loads(last) == {"kind": "error", "error": ENDS} and closed.is_set() and end.wait(20)
 
 
-def test_who_goes_on_is_left_behind_and_folders_go(tmp_path):
-    """In a process of its own, whose status is 0 though a thread works on."""
+@pytest.mark.parametrize("status", [0, 1])
+def test_who_goes_on_is_left_behind_and_folders_go(tmp_path, status):
+    """In a process of its own, whose status is the one asked for though a thread works on."""
     code = (
         "import threading, time; from app import ending, scratch\n"
         "begun = threading.Event()\n"
         "def work():\n    with ending.ENDING.work(): begun.set(); time.sleep(60)\n"
         "threading.Thread(target=work).start(); begun.wait()\n"
-        "print(scratch.fresh('x'), flush=True); ending.leave(scratch.clear, 0.1)"
+        "print(scratch.fresh('x'), flush=True); ending.leave(scratch.clear, 0.1, "
+        f"status={status})"
     )
     began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={"TMPDIR": str(tmp_path)}
     )
-    assert done.returncode == 0 and time.monotonic() - began < 30
+    assert done.returncode == status and time.monotonic() - began < 30, done.stderr
     assert done.stdout.startswith(str(tmp_path)) and not list(tmp_path.iterdir())
 
 

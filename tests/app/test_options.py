@@ -136,6 +136,23 @@ def test_port_0_is_any_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
         assert ports[-1] > 1024 and ports[-1] == wanted[-1]
 
 
+def test_who_foresees_is_waited_for_where_a_port_is_taken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its thread may be within torch, which would take the process down as Python ends. What is wrong is told before."""
+    told: list[tuple[str, int]] = []
+
+    def taken(*_: object, **__: object) -> None:
+        raise OSError("Cannot find empty port in range: 7999-7999.")
+
+    monkeypatch.setattr(command, "launch", taken)
+    monkeypatch.setattr(command, "assemble", lambda _: (SimpleNamespace(foresee=lambda: None), None))
+    monkeypatch.setattr("app.ending.on_signals", lambda: None)
+    monkeypatch.setattr("app.ending.leave", lambda _, status: told.append((capsys.readouterr().err, status)))
+    assert start.main(["serve", "--lazy", "--port", "7999"]) == 1
+    assert told == [("Port 7999 is in use: give another with --port.\n", 1)]
+
+
 @pytest.mark.installed
 @pytest.mark.parametrize(("given", "status", "says"), [("abc", 2, "not 'abc'"), ("", 0, "draftscope ")])
 def test_a_port_of_the_environment_that_is_none_is_told_in_words(given: str, status: int, says: str) -> None:
