@@ -161,6 +161,7 @@ def answer(url: str, seconds: float, process: subprocess.Popen) -> dict:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(not importlib.util.find_spec("spaces"), reason="the spaces package is not installed")
 def test_a_space_starts_and_runs_the_embedded_pair_without_a_loan(tmp_path):
     """A second pair goes to the emulated GPU with its head; the embedded one runs on the CPU, and no GPU is asked for."""
@@ -186,7 +187,7 @@ def test_a_space_starts_and_runs_the_embedded_pair_without_a_loan(tmp_path):
             [sys.executable, str(script), str(ROOT), str(tmp_path / "packed"), *flags], stdout=out, stderr=out, env=env
         )
     try:
-        answer(f"http://127.0.0.1:{port}/healthz", 120, process)
+        answer(f"http://127.0.0.1:{port}/healthz", 300, process)
         client = Client(f"http://127.0.0.1:{port}", verbose=False)
         runs = client.predict(["sd"], "1 + 1 =", "tiny", 8, api_name="/decode")
         assert [event["kind"] for event in runs["sd"]][-1] == "end", runs["sd"][-1]
