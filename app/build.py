@@ -52,11 +52,9 @@ class Handlers:
 
     def stream(self, text: str, address: str = "") -> Iterator[str]:
         """Messages of one comparison; an error ends it as a notice, and is logged unless the user can cure it."""
-        service = self.service
-        run = ""
+        service, run = self.service, requests.run_of(text)
         try:
             request = requests.parse(text, service.cards, service.models, service.limits, address)
-            run = request.run
             for message in service.run(request):
                 yield written(message)
         except LabError as error:

@@ -119,6 +119,16 @@ def parse(text: str, cards: Sequence[Card], models: Sequence[str], limits: Limit
     return build(parsed(text), cards, models, limits, address)
 
 
+def run_of(text: str) -> str:
+    """The run that a page's message asks for, which may be refused; empty where it names none."""
+    try:
+        given = parsed(text)
+    except ConfigError:
+        return ""
+    found = given.get("id") if isinstance(given, dict) else None
+    return found if isinstance(found, str) else ""
+
+
 def build(given: object, cards: Sequence[Card], models: Sequence[str], limits: Limits, address: str = "") -> Request:
     """The request in plain values; see `parse`."""
     return resolved(checked(AskedRun, given), cards, models, limits, address)

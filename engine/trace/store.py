@@ -1,5 +1,6 @@
 """A trace in memory and on disk: JSON lines, gzipped if the name ends in .gz. docs/design/0003-trace.md."""
 
+import codecs
 import gzip
 import json
 import os
@@ -200,7 +201,7 @@ class Trace:
         plain = unpack(data.encode("utf-8", "replace") if isinstance(data, str) else bytes(data), max_bytes)
         if said := marks.too_many(plain):
             raise TraceError(f"The trace has {said}, which is the limit.")
-        lines = plain.split(b"\n")
+        lines = plain.removeprefix(codecs.BOM_UTF8).split(b"\n")  # which some editors write
         trace, bounds = cls(), Bounds()
         nodes = 0
         for number, line in enumerate(lines, start=1):

@@ -66,6 +66,14 @@ def test_requests_that_no_page_makes_are_told(service, preset_catalogue, text):
     assert json.loads(only)["done"] is True and "fault" not in json.loads(only)["notice"]
 
 
+@pytest.mark.parametrize("more", [{"prompt": ""}, {"lanes": ["nope"]}, {"seed": "seven"}])
+def test_a_refusal_says_which_run_it_refuses(service, preset_catalogue, more):
+    """The page may have asked for another since, which goes on."""
+    text = json.dumps({"id": "1" * 32, "prompt": "Once", "lanes": ["plain"]} | more)
+    (only,) = Handlers(service, preset_catalogue, sentence).stream(text)
+    assert json.loads(only)["id"] == "1" * 32 and json.loads(only)["notice"]
+
+
 def test_every_view_has_its_mount_point():
     views = re.findall(r'"(\w+)"', some(re.search(r"VIEWS = \[(.*?)\]", (APP / "static/lab.js").read_text(), re.S))[1])
     spots = set(re.findall(r'data-view="(\w+)"', (APP / "copy/page.html").read_text()))

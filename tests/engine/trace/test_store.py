@@ -168,6 +168,11 @@ def test_round_trip_on_disk(tmp_path: Path, name: str) -> None:
     assert path.read_bytes() == again
 
 
+def test_a_byte_order_mark_is_no_part_of_a_trace() -> None:
+    data = b"\xef\xbb\xbf" + whole().to_bytes()
+    assert Trace.loads(data).to_bytes() == whole().to_bytes() == Trace.loads(gzip.compress(data)).to_bytes()
+
+
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = whole().save(tmp_path / "run.jsonl")
     before = path.read_bytes()
