@@ -9,11 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from engine.analysis.judge import roc
+from engine.analysis.judge import area_interval, roc
 from engine.errors import ConfigError
 from engine.model import Model
 from engine.reward.likelihood import features, survival, tokens_of
@@ -180,22 +179,20 @@ def area(given: list[float], labelled: list[Labelled], writer: str = "") -> dict
 
 
 def bounds(given: list[float], labelled: list[Labelled], writer: str = "") -> dict[str, float]:
-    """95 % intervals of both areas, over problems, whose steps and responses are no independent ones: 1,000 seeded
-    resamples; those without steps of either kind are left out."""
+    """95 % intervals of both areas, over problems, whose steps and responses are no independent ones; of an area that
+    steps of one kind alone leave open, or a single problem, there is none."""
     writer = "" if writer == "both" else writer
     mine = [one.key for one in labelled if writer in ("", one.writer)]
-    problems: dict[str, list[tuple[float, bool, bool]]] = {key: [] for key in mine}
-    for key, steps in zip(mine, _steps(given, labelled, writer), strict=True):
-        problems[key] += steps
-    units = list(problems.values())
-    generator = np.random.default_rng(0)
-    found: dict[str, list[float]] = {"auc": [], "auc_first_wrong": []}
-    for _ in range(1_000):
-        drawn = [step for i in generator.integers(0, len(units), len(units)) for step in units[i]]
-        for name, kept in (("auc", drawn), ("auc_first_wrong", [step for step in drawn if step[2]])):
-            value = roc([score for score, *_ in kept], [right for _, right, _ in kept]).auc
-            found[name] += [] if value is None else [value]
-    ends = {name: np.quantile(values, (0.025, 0.975)) for name, values in found.items() if values}
+    steps = [(*step, key) for key, told in zip(mine, _steps(given, labelled, writer), strict=True) for step in told]
+    found = {
+        name: area_interval([step[0] for step in kept], [step[1] for step in kept], [step[3] for step in kept])
+        for name, kept in (("auc", steps), ("auc_first_wrong", [step for step in steps if step[2]]))
+        if kept
+    }
     return {
-        f"{name}_{end}": float(x) for name, pair in ends.items() for end, x in zip(("low", "high"), pair, strict=True)
+        f"{name}_{end}": x
+        for name, interval in found.items()
+        if interval is not None
+        for end, x in (("low", interval.low), ("high", interval.high))
+        if x is not None
     }

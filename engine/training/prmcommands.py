@@ -265,8 +265,7 @@ def _page(card: dict[str, Any], family: str) -> str:
             "## On problems that no choice was made on",
             "",
             "Variants were compared on some of the responses above. These problems are others, drawn and measured "
-            f"once, by `{fresh['command']}`; in brackets 95 % over problems, of "
-            "which 1,000 samples were drawn with all their responses.",
+            f"once, by `{fresh['command']}`; in brackets 95 % over problems, each with all its responses.",
             "",
             *_table(fresh["evaluation"], titles),
         ]
