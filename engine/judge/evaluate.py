@@ -221,7 +221,7 @@ def _against(
 
 def _row(score: Score, sd: Score) -> dict[str, Any]:
     drops = [float(a) - float(b) for a, b in zip(sd.correct, score.correct, strict=True)]
-    share, drop = accuracy(score.correct), gap_interval(drops)
+    share, drop = accuracy(score.correct), None if score is sd else gap_interval(drops)
     setting, calls = score.setting, sum(score.calls)
     return {
         "name": setting.name,
@@ -242,13 +242,17 @@ def _row(score: Score, sd: Score) -> dict[str, Any]:
 
 
 def _translated(score: Score, sd: Score) -> dict[str, Any]:
-    """BLEU, and what of SD's is lost, with intervals over problems; nothing where texts are no translations."""
+    """BLEU, and what of SD's is lost, with intervals over problems: none for SD itself; nothing where texts are no
+    translations."""
     if not score.counts:
         return {}
+    own = {"bleu": as_json(estimate_interval(score.counts, bleu_of))}
+    if score is sd:
+        return own | {"bleu_drop": None}
     both = [[*ours, *theirs] for ours, theirs in zip(score.counts, sd.counts, strict=True)]
     width = len(score.counts[0])
     lost = estimate_interval(both, lambda sums: bleu_of(sums[..., width:]) - bleu_of(sums[..., :width]))
-    return {"bleu": as_json(estimate_interval(score.counts, bleu_of)), "bleu_drop": as_json(lost)}
+    return own | {"bleu_drop": as_json(lost)}
 
 
 def _speed(score: Score, plain: Score) -> dict[str, Any]:
