@@ -347,7 +347,7 @@ def left_said(paths: Sequence[Path]) -> str:
 def _left_said(path: Path) -> str:
     found = json.loads(path.read_text(encoding="utf-8"))
     rows = [(task, row) for task, part in found["tasks"].items() for row in part["auto"]]
-    first = next(iter(found["tasks"]))
+    first, costs = next(iter(found["tasks"])), found["costs"]["model"]
     fast = [
         f"{_kept(row['auto'])} {row['over_ar']['median']:.2f}"
         for task, row in rows
@@ -363,15 +363,15 @@ def _left_said(path: Path) -> str:
         f"{', '.join(fast)}. Set out to be at least {LEFT:g} times as fast as the best of the fixed settings that were "
         f"tried: {len(rows) - len(missed)} of {len(rows)} reached it"
         + (f"; **missed** by {', '.join(missed)}" if missed else "")
-        + f". {_passes_said(found['costs']['model'])}\n"
+        + f". {_passes_said(costs['passes'], costs['step'])}\n"
     )
 
 
-def _passes_said(costs: dict[str, Any]) -> str:
-    passes = dict(map(tuple[int, float], costs["passes"]))
+def _passes_said(passes: Sequence[tuple[int, float]], step: float) -> str:
+    ms = dict(passes)
     return (
-        f"There a pass over one token takes {passes[1]:.1f} ms, one over six {passes[6]:.1f}, and a token of the draft "
-        f"model {costs['step']:.2f}."
+        f"There a pass over one token takes {ms[1]:.1f} ms, one over six {ms[6]:.1f}, and a token of the draft model "
+        f"{step:.2f}."
     )
 
 

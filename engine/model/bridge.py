@@ -109,7 +109,7 @@ def bridge(target: Model, draft: Model) -> Bridge:
     if va == vb and (draft.vocab >= ids or target.seam):
         shared = tuple(range(min(target.vocab, draft.vocab)))
         return Bridge("same", shared, shared, len(shared), a, b, rows=draft.vocab)
-    kind: Kind = "specials" if _specials_apart(a, b, va, vb) else "pieces"
+    kind: Kind = "specials" if specials_apart(a, b) else "pieces"
     pairs = _agreeing(va, vb) if kind == "specials" else _pieces(a, b, va, vb)
     pairs = sorted((i, j) for i, j in pairs if i < target.vocab and j < draft.vocab)
     if not pairs:
@@ -154,8 +154,9 @@ def _agreeing(va: Mapping[str, int], vb: Mapping[str, int]) -> list[tuple[int, i
     return [(i, i) for name, i in va.items() if vb.get(name) == i]
 
 
-def _specials_apart(a: Tokenizer, b: Tokenizer, va: Mapping[str, int], vb: Mapping[str, int]) -> bool:
+def specials_apart(a: Tokenizer, b: Tokenizer) -> bool:
     """Whether all tokens that have not the same id in both are special or added ones."""
+    va, vb = a.hf.get_vocab(), b.hf.get_vocab()
     extra = {name for name, _ in va.items() ^ vb.items()}
     return all(
         (name not in va or va[name] in a.extra_ids) and (name not in vb or vb[name] in b.extra_ids) for name in extra

@@ -11,9 +11,10 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from engine.errors import AssetError, LabError, ModelMismatch
+from engine.model.bridge import specials_apart
 from engine.model.hub import fault, glance, missing, whole
 from engine.model.load import reason_of
-from engine.model.tokens import read_tokenizer
+from engine.model.tokens import Tokenizer, read_tokenizer
 
 
 def read_words(folder: Path) -> PreTrainedTokenizerBase:
@@ -34,17 +35,12 @@ def read_shared_words(target: Path, draft: Path) -> PreTrainedTokenizerBase:
         AssetError: as `read_words`. ModelMismatch: they have two.
     """
     words, others = read_words(target), read_words(draft)
-    if _plain(words) != _plain(others):
+    if not specials_apart(Tokenizer(words, ()), Tokenizer(others, ())):
         raise ModelMismatch(
             f"{target} and {draft} have different tokenizers, and here the ids of one are read by the other: both need "
             "one tokenizer."
         )
     return words
-
-
-def _plain(words: PreTrainedTokenizerBase) -> dict[str, int]:
-    added = words.get_added_vocab()
-    return {piece: i for piece, i in words.get_vocab().items() if piece not in added}
 
 
 def read_weights(kind: Any, folder: Path) -> Any:

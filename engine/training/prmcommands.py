@@ -114,7 +114,9 @@ def _tellable(labelled: list[Labelled]) -> None:
     shares = {share for one in labelled for share in one.shares}
     if len(shares) < 2:
         told = (
-            f"{100 * shares.pop():.0f} % of the rollouts from each step reached the right answer" if shares else "none"
+            f"{100 * shares.pop():.0f} % of the rollouts from each step reached the right answer"
+            if shares
+            else "there are no steps"
         )
         raise ConfigError(
             f"There is nothing by which to tell right steps from wrong ones: {told}. Take more --items, or a --task "

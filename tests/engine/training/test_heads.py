@@ -280,14 +280,17 @@ def test_a_head_starts_from_another_s_weights_by_token(context: TrainingContext)
     assert mine.progress.step == 0 and [leg["progress"]["step"] for leg in mine.legs] == [1]
 
 
-def test_a_head_that_drafts_other_tokens_is_not_gone_on_with(context: TrainingContext) -> None:
+def test_a_head_that_drafts_other_tokens_is_not_gone_on_with(
+    context: TrainingContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Other features have other frequent tokens: row i of the output head had gone on as another token's."""
     settings = HeadSettings("eagle3", steps=4, rows=4)
     state = HeadTrainer(settings, context).state()
     ids = torch.arange(len(state["frozen"]["d2t"])) + state["frozen"]["d2t"]
     counts, other = context.features.counts, ids[:-1].tolist()
     more = next(token for token in range(32) if token not in ids)
-    context.features.counts = lambda vocab: counts(vocab).index_fill(0, torch.tensor([*other, more]), 99)  # type: ignore[method-assign]
+    often = torch.tensor([*other, more])
+    monkeypatch.setattr(context.features, "counts", lambda vocab: counts(vocab).index_fill(0, often, 99))
     moved = HeadTrainer(settings, context)
     with pytest.raises(ModelMismatch, match=r"drafts other tokens .* --start-from in place of --resume"):
         moved.load(state)
@@ -322,13 +325,13 @@ def test_the_mask_of_a_drafter_is_padding_or_else_the_end_of_a_text(
         assert mask_of(model) == mask
 
 
-def test_what_is_no_number_is_never_learnt(context: TrainingContext) -> None:
+def test_what_is_no_number_is_never_learnt(context: TrainingContext, monkeypatch: pytest.MonkeyPatch) -> None:
     """It had gone into weights, checkpoint and export, the last good ones with it."""
     trainer = HeadTrainer(HeadSettings("medusa", steps=4, rows=4), context)
     trainer.step()
     learnt = trainer.recipe.loss
     for damage in (lambda x: x * float("nan"), lambda x: x.detach() + (x - x.detach()) * float("inf")):
-        trainer.recipe.loss = lambda *a, d=damage: (d(learnt(*a)[0]), {})  # type: ignore[method-assign]
+        monkeypatch.setattr(trainer.recipe, "loss", lambda *a, d=damage: (d(learnt(*a)[0]), {}))
         with pytest.raises(EngineFault, match=r"Step 2 has the loss .* from which nothing can be learnt"):
             trainer.step()
         assert trainer.progress.step == 1 and all(p.isfinite().all() for p in trainer.params.values())
