@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from engine.bench.batches import METHODS, Speed, batch_speeds, stops_paying
-from engine.cli.options import Prompt, load_lab, readable
+from engine.cli.options import load_lab, readable
 from engine.cli.progress import track
 from engine.cli.specs import once, split
 from engine.config import label, parse_method
@@ -18,6 +18,7 @@ from engine.kinds import option
 from engine.methods import get_card
 from engine.model.devices import described
 from engine.tasks.marking import OWN
+from engine.tasks.prompts import Prompt
 
 
 def _sizes(text: str) -> list[int]:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from engine.analysis.words import count
-from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, decoding, load_here, prompts, readable
+from engine.cli.options import add_models, add_prompts, add_sampling, decoding, load_here, prompts, readable
 from engine.cli.progress import track
 from engine.cli.specs import split
 from engine.costs import Costs
@@ -16,6 +16,7 @@ from engine.kinds import SHARE
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.parts import writes_as
+from engine.tasks.prompts import Prompt
 from engine.tune.calibrate import entropies, tau_entropy
 from engine.tune.forecast import can_forecast, measured
 

@@ -16,7 +16,7 @@ from engine.analysis.index import flaw as flaw_of_entry
 from engine.analysis.index import write as write_index
 from engine.analysis.rows import Row, flaw, table
 from engine.cli.notes import Idle, own_defaults, tell
-from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, add_shard, decoding, load_lab, prompts
+from engine.cli.options import add_models, add_prompts, add_sampling, add_shard, decoding, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import Spec, file_name, once, split
 from engine.config import label, parse_method
@@ -30,6 +30,7 @@ from engine.runs.running import able
 from engine.runs.sweep import Kept, Sweep
 from engine.runs.trajectories import STRIDE
 from engine.tasks.marking import marking
+from engine.tasks.prompts import Prompt
 from engine.trace.store import Trace, sound
 
 COLUMNS = ("tokens", "rounds", "verify_tokens", "tau", "accept_rate_tested", "tokens_per_s", "cost_ratio", "speedup")

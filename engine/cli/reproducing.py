@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli.compare import run_all
-from engine.cli.options import Prompt
 from engine.config import parse_method
 from engine.errors import ConfigError
 from engine.files.held import hold
@@ -28,6 +27,7 @@ from engine.papers.summary import of_records, summary
 from engine.runs.trajectories import STRIDE
 from engine.tasks import load_problems
 from engine.tasks.marking import Marking, marking
+from engine.tasks.prompts import Prompt
 from engine.tasks.rows import cut_in_head, json_lines, mend
 
 Name = tuple[str, int, int, str]  # task, prompt, repeat, method

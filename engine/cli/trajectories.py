@@ -13,7 +13,6 @@ from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
 from engine.analysis.votes import majority, majority_right
 from engine.cli.options import (
-    Prompt,
     add_models,
     add_prompts,
     add_sampling,
@@ -36,6 +35,7 @@ from engine.methods import get_card
 from engine.tasks import FAMILIES
 from engine.tasks.marking import OWN, Marking, marking
 from engine.tasks.problem import Problem
+from engine.tasks.prompts import Prompt
 from engine.trace.store import Trace, sound
 from engine.trees.template import named_template, tree_names
 from engine.tune.rows import Rows, read_rows

@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import Prompt, add_models, load_lab, prompt_text, readable
+from engine.cli.options import add_models, load_lab, readable
 from engine.cli.progress import track
 from engine.cli.specs import checked
 from engine.errors import ConfigError
 from engine.files.written import ready, write
 from engine.kinds import COUNT, MINUTES, SHARE, option
 from engine.tasks import load_problems
+from engine.tasks.prompts import Prompt, prompt_text
 from engine.tasks.rows import read_text
 from engine.trees.template import FOLDER, MOST, Template, best_first, load_template, named_template
 from engine.tune.trees import Usage, count_usage, prompt_marks, prompts_mark, require_countable, tree_mark, with_card

@@ -1,7 +1,8 @@
 """What heads learn from: texts with the target's hidden states, computed once and kept on disk for all heads.
 
-A share of the texts are the target's own greedy answers to training prompts, the rest reference solutions; held-out
-problems are never used. A source that an encoder reads has no states: there a row begins with the decoder's opening.
+A share of the texts are the target's own greedy answers to training prompts, the rest reference solutions; of the
+embedded families held-out problems are never used. A source that an encoder reads has no states: there a row begins
+with the decoder's opening.
 Dimension key: N tokens of all texts, B rows, T tokens, D width.
 """
 
@@ -20,17 +21,21 @@ from safetensors.torch import save as packed
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
-from engine.errors import AssetError, ModelMismatch
+from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.files.documents import fits, read_object
 from engine.files.written import write
 from engine.heads.eagle import SHALLOWEST, tapped
 from engine.model import Model, load_model
 from engine.tasks import FAMILIES, SOURCED, Problem, load_problems
-from engine.training.probe import NEW, complete
+from engine.tasks.prompts import Prompt
+from engine.training.asked import Asked
+from engine.training.probe import NEW, completed
+from engine.training.sourcecommands import LONGEST
 from engine.training.sourcecommands import greedy as written
 
 CARD = "features.json"
 CHUNK = 50  # problems answered together
+TEXTS = 2400  # of the embedded families, where no number is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +96,7 @@ class Features:
         T = max(end - begin for _, begin, end, _ in rows)
         part = rows[0][0]
         ids = torch.zeros(len(rows), T, dtype=torch.long)
-        taps = torch.zeros(len(rows), T, part["taps"].shape[1], dtype=part["taps"].dtype)
-        last = torch.zeros(len(rows), T, part["last"].shape[1], dtype=part["last"].dtype)
+        taps, last = (torch.zeros(len(rows), T, part[n].shape[1], dtype=_widest(rows, n)) for n in ("taps", "last"))
         for i, (source, begin, end, _) in enumerate(rows):
             n = end - begin
             ids[i, :n], taps[i, :n], last[i, :n] = (
@@ -110,6 +114,10 @@ class Features:
         return total
 
 
+def _widest(rows: Sequence[tuple[dict[str, Tensor], int, int, int]], name: str) -> torch.dtype:
+    return max((part[name].dtype for part, *_ in rows), key=lambda dtype: dtype.itemsize)
+
+
 def _part(file: Path) -> dict[str, Tensor]:
     try:
         part: dict[str, Tensor] = load_file(file)
@@ -119,17 +127,33 @@ def _part(file: Path) -> dict[str, Tensor]:
 
 
 def build(
-    target: Path, folder: Path, texts: int, greedy: float, seed: int, report: Callable[[str], None], device: str = "cpu"
+    target: Path,
+    folder: Path,
+    texts: int | None,
+    greedy: float,
+    seed: int,
+    report: Callable[[str], None],
+    device: str = "cpu",
+    asked: Asked | None = None,
 ) -> None:
-    """Write the cache: `texts` in all, the given share answered greedily by the target itself; finished parts of the
-    same are kept, all others go.
+    """Write the cache: `texts` in all (None: of each prompt `asked` one), the given share answered greedily by the
+    target itself; finished parts of the same are kept, all others go.
 
     Raises:
         AssetError: what stands there of a cache cannot be read. ModelMismatch: the target reads too few tokens.
+        ConfigError: prompts that cannot be read, or have no solution where the target does not answer.
     """
+    given = asked.prompts(texts) if asked else []
     folder.mkdir(parents=True, exist_ok=True)
     model = load_model(target, device=device, dtype="float32")
-    card = {"target": model.revision, "texts": texts, "greedy": greedy, "seed": seed}
+    if asked and asked.chat:
+        model.tokenizer.able_to_chat()
+    count = len(given) or texts or TEXTS
+    card: dict[str, Any] = {"target": model.revision, "texts": count, "greedy": greedy, "seed": seed}
+    if asked:
+        card |= asked.card()
+    families = SOURCED if model.seam else FAMILIES
+    jobs = list(_asked(given, greedy) if asked else _jobs(families, count, greedy, seed))
     file = folder / CARD
     if not file.exists() or read_object(file) != card:
         for old in folder.glob("part-*.safetensors"):
@@ -137,12 +161,12 @@ def build(
     write(file, (json.dumps(card) + "\n").encode())
     kind = AutoModelForSeq2SeqLM if model.seam else AutoModelForCausalLM
     writer: Any = kind.from_pretrained(target, dtype=torch.float32).to(device).eval()
-    jobs = list(_jobs(SOURCED if model.seam else FAMILIES, texts, greedy, seed))
+    chat, limit = (asked.chat, asked.limit) if asked else (False, LONGEST if model.seam else NEW)
     for number, (problems, own) in enumerate(jobs):
         part = folder / f"part-{number:04d}.safetensors"
         if part.exists():
             continue
-        lines = [*_answered(writer, model, problems[:own]), *_solved(model, problems[own:])]
+        lines = [*_answered(writer, model, problems[:own], chat, limit), *_solved(model, problems[own:], chat)]
         write(part, packed(_states(model, lines)))
         report(f"features: part {number + 1} of {len(jobs)}, {sum(len(a) + len(b) for a, b in lines):,} tokens")
 
@@ -154,6 +178,24 @@ def _jobs(families: Sequence[str], texts: int, greedy: float, seed: int) -> Iter
     for number, own in enumerate(_own(share, greedy)):
         for problems in pools.values():
             yield problems[number * CHUNK : (number + 1) * CHUNK], own
+
+
+def _asked(prompts: Sequence[Prompt], greedy: float) -> Iterator[tuple[list[Problem], int]]:
+    """The same of a user's own prompts.
+
+    Raises:
+        ConfigError: one has no solution to learn from, and the target is not to answer it.
+    """
+    problems = [Problem("", prompt.key, prompt.text, prompt.solution, "") for prompt in prompts]
+    for number, own in enumerate(_own(len(problems), greedy)):
+        chunk = problems[number * CHUNK : (number + 1) * CHUNK]
+        for problem in chunk[own:]:
+            if not problem.solution:
+                raise ConfigError(
+                    f"Prompt {problem.key} has no solution or answer field to learn from: the target answers all "
+                    f"prompts of a file with --greedy 1, not {greedy:g}."
+                )
+        yield chunk, own
 
 
 def _own(texts: int, greedy: float) -> list[int]:
@@ -171,40 +213,41 @@ def _own(texts: int, greedy: float) -> list[int]:
 Line = tuple[list[int], list[int]]
 
 
-def _answered(writer: Any, model: Model, problems: list[Problem]) -> list[Line]:
+def _answered(writer: Any, model: Model, problems: list[Problem], chat: bool = False, limit: int = NEW) -> list[Line]:
     if not problems:
         return []
+    prompts = _prompts(model, problems, chat)
     if model.seam:
-        prompts = [model.tokenizer.encode(problem.prompt) for problem in problems]
-        texts = written(writer, [prompt[: model.source_of(prompt)] for prompt in prompts])
-        return list(zip(prompts, texts, strict=True))
-    room = min(_room(model, model.tokenizer.encode(problem.prompt)) for problem in problems)
-    lines = complete(writer, model.tokenizer.hf, problems, min(NEW, room))
+        sources = [prompt[: model.source_of(prompt)] for prompt in prompts]
+        return list(zip(prompts, written(writer, sources, longest=limit), strict=True))
+    lines = completed(writer, model.tokenizer.hf, prompts, limit, model.context)
     return [(list(line.prompt), list(line.rest)) for line in lines]
 
 
-def _room(model: Model, prompt: list[int]) -> int:
-    """How many tokens can follow a prompt.
+def _prompts(model: Model, problems: list[Problem], chat: bool) -> list[list[int]]:
+    """Ids of each prompt.
 
     Raises:
-        ModelMismatch: none.
+        ModelMismatch: one leaves no room for an answer.
     """
-    if len(prompt) >= model.context:
-        raise ModelMismatch(
-            f"A training text's prompt has {len(prompt)} tokens, and {model.name} reads {model.context} in all: there "
-            "is no room for an answer to learn from."
-        )
-    return model.context - len(prompt)
+    prompts = [model.tokenizer.encode(problem.prompt, chat) for problem in problems]
+    for problem, prompt in zip(problems, prompts, strict=True):
+        if not model.seam and len(prompt) >= model.context:
+            raise ModelMismatch(
+                f"A training text's prompt has {len(prompt)} tokens, and {model.name} reads {model.context} in all: "
+                f"there is no room for an answer to learn from (prompt {problem.key})."
+            )
+    return prompts
 
 
-def _solved(model: Model, problems: list[Problem]) -> list[Line]:
+def _solved(model: Model, problems: list[Problem], chat: bool = False) -> list[Line]:
     words = model.tokenizer.hf
     end = [] if words.eos_token_id is None else [words.eos_token_id]
-    prompts = [model.tokenizer.encode(p.prompt) for p in problems]
+    prompts = _prompts(model, problems, chat)
     rests = [words(p.solution, add_special_tokens=False).input_ids + end for p in problems]
     if model.seam:
         return list(zip(prompts, rests, strict=True))
-    return [(prompt, rest[: _room(model, prompt)]) for prompt, rest in zip(prompts, rests, strict=True)]
+    return [(prompt, rest[: model.context - len(prompt)]) for prompt, rest in zip(prompts, rests, strict=True)]
 
 
 @torch.inference_mode()
@@ -216,8 +259,8 @@ def _states(model: Model, lines: list[Line]) -> dict[str, Tensor]:
     for (prompt, rest), read in zip(lines, own, strict=True):
         passed = model.session(longest, layers).forward([*prompt, *rest])
         ids.append(torch.tensor([*read, *rest], dtype=torch.int32))
-        taps.append(passed.last[:, :0].half().cpu() if passed.taps is None else passed.taps.half().cpu())
-        last.append(passed.last.half().cpu())
+        taps.append(_small(passed.last[:, :0] if passed.taps is None else passed.taps))
+        last.append(_small(passed.last))
     return {
         "ids": torch.cat(ids),
         "taps": torch.cat(taps),
@@ -225,3 +268,9 @@ def _states(model: Model, lines: list[Line]) -> dict[str, Tensor]:
         "sizes": torch.tensor([len(i) for i in ids]),
         "starts": torch.tensor([len(read) for read in own]),
     }
+
+
+def _small(states: Tensor) -> Tensor:
+    """States in fp16; where some are too large for it, as those between the layers of Gemma 3 are, in fp32."""
+    half = states.half().cpu()
+    return half if bool(half.isfinite().all()) else states.float().cpu()

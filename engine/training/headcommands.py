@@ -17,9 +17,10 @@ from engine.files.written import write
 from engine.kinds import ABOVE, COUNT, PORTION, TO_FOLDER
 from engine.model import load_model
 from engine.training import features
+from engine.training.asked import Asked, add_asked
 from engine.training.budget import unused
 from engine.training.card import TRAINING, ready_for_cards, renew_sums
-from engine.training.headeval import TITLES, evaluate, write_card
+from engine.training.headeval import ITEMS, TITLES, evaluate, write_card
 from engine.training.headloop import CHECKPOINT, HeadSettings, HeadTrainer, read_head
 from engine.training.heads import TrainingContext
 from engine.training.options import ASSETS, say
@@ -31,8 +32,12 @@ SOURCED_KINDS = ("medusa", "blockwise")  # heads of an encoder-decoder's decoder
 def register(add: Any) -> None:
     """Add the subcommands to the parser of `python -m engine.training`."""
     cache = add("features", make_features, "compute the target's hidden states on training texts, for all heads")
-    cache.add_argument("--texts", type=COUNT, default=2400, help="texts in all")
-    cache.add_argument("--greedy", type=PORTION, default=0.5, help="share that the target writes itself, greedily")
+    cache.add_argument("--texts", type=COUNT, help=f"texts in all; {features.TEXTS}, or all of --prompts, if not given")
+    cache.add_argument(
+        "--greedy",
+        type=PORTION,
+        help="share that the target writes itself, greedily; 0.5, or 1 of --prompts, if not given",
+    )
     head = add("head", train_head, "train a head on cached features; checkpoint and export every two minutes")
     head.add_argument("kind", choices=tuple(RECIPES))
     mtp = add("mtp", train_head, "train a multi-token prediction head: head mtp")
@@ -47,9 +52,13 @@ def register(add: Any) -> None:
         metavar="KIND",
         help=f"of {', '.join(RECIPES)}; all that are there if none is given",
     )
-    judge.add_argument("--items", type=COUNT, default=30, help="held-out problems a family")
+    judge.add_argument(
+        "--items", type=COUNT, help=f"held-out problems a family; {ITEMS}, or all of --prompts, if not given"
+    )
     judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
     judge.add_argument("--folder", type=Path, default=ASSETS, help="folder of the heads")
+    add_asked(cache, "to learn from")
+    add_asked(judge, "to measure on, which no head has learned from")
     for sub, place in ((cache, TO_FOLDER), (head, Path), (mtp, Path)):
         sub.add_argument("--features", type=place, default=Path("build/features"), help="folder of the cache")
         sub.add_argument("--seed", type=int, default=0, help="seed of texts and weights")
@@ -80,9 +89,15 @@ def _budget(head: argparse.ArgumentParser) -> None:
 
 
 def make_features(options: argparse.Namespace) -> None:
-    """Write the cache."""
+    """Write the cache.
+
+    Raises:
+        ConfigError: options that do not go together. See `features.build`.
+    """
+    asked = Asked.of(options)
+    greedy = options.greedy if options.greedy is not None else 1.0 if asked else 0.5
     torch.set_num_threads(options.threads)
-    features.build(options.target, options.features, options.texts, options.greedy, options.seed, say, options.device)
+    features.build(options.target, options.features, options.texts, greedy, options.seed, say, options.device, asked)
 
 
 def train_head(options: argparse.Namespace) -> None:
@@ -157,6 +172,7 @@ def _record(trainer: HeadTrainer) -> dict[str, Any]:
         "progress": asdict(trainer.progress),
         "last": trainer.numbers,
         "target": trainer.context.features.card["target"],
+        "prompts": [leg["features"]["digest"] for leg in legs if "digest" in leg["features"]],
         "parameters": sum(p.numel() for p in trainer.params.values()),
         "device": trainer.context.device,
         "versions": {name: version(name) for name in ("torch", "transformers", "safetensors")},
@@ -173,9 +189,11 @@ def _commands(leg: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
         how = f" --resume (at step {before['progress']['step']:,})"
     budget = f"--steps {s['steps']}" if s["steps"] else f"--minutes {s['minutes']:g}"
     rates = f"--matrix-lr {s['matrix_lr']:g} --other-lr {s['other_lr']:g} --seed {s['seed']}"
+    asked = Asked.of_card(card)
     return [
         f"python -m engine.training features --texts {card['texts']} --greedy {card['greedy']:g} --seed {card['seed']}"
-        + target,
+        + target
+        + (asked.told() if asked else ""),
         f"python -m engine.training head {s['kind']} {budget} --rows {s['rows']} {rates}{shape}{target}{how}",
     ]
 
@@ -192,9 +210,13 @@ def judge_heads(options: argparse.Namespace) -> None:
         raise AssetError(f"There is no head in {options.folder}: of {', '.join(RECIPES)} each has a folder there.")
     if not options.no_cards:
         ready_for_cards((options.folder / kind for kind in kinds), "with --no-cards")
+    asked = Asked.of(options)
+    items = options.items or (None if asked else ITEMS)
+    where = "" if options.target == ASSETS / "target" else f" --target {options.target} --folder {options.folder}"
+    where = (f" --items {items}" if items else "") + where
+    where += asked.told() if asked else ""
     for kind in kinds:
-        found = evaluate(kind, options.target, options.folder / kind, options.items)
-        where = "" if options.target == ASSETS / "target" else f" --target {options.target} --folder {options.folder}"
+        found = evaluate(kind, options.target, options.folder / kind, items, asked)
         for family, row in found.items():
             say(f"{kind:10s}{family:12s}" + "  ".join(f"{n} {v:.3f}" for n, v in row.items()))
         if not options.no_cards:
@@ -202,7 +224,8 @@ def judge_heads(options: argparse.Namespace) -> None:
                 options.folder / kind,
                 TITLES[kind],
                 found,
-                f"python -m engine.training head-eval {kind} --items {options.items}{where}",
+                f"python -m engine.training head-eval {kind}{where}",
+                asked,
             )
     if not options.no_cards:
         renew_sums(options.folder)

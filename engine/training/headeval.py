@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -13,9 +14,11 @@ from engine.model import load_model
 from engine.tasks import FAMILIES, SOURCED, load_problems
 from engine.trace.metrics import pooled
 from engine.trace.store import Trace, sound
+from engine.training.asked import Asked
 from engine.training.card import TRAINING
 from engine.training.evaluate import EVAL_SEED
 
+ITEMS = 30  # held-out problems a family, where no number is asked for
 BLOCKS = (10, 25)  # lengths of blocks that CM-ASD's tables list; a block is one longer than its draft tokens
 TITLES = {
     "eagle3": "EAGLE-3 head",
@@ -36,19 +39,29 @@ HELP = {
 
 
 def evaluate(
-    kind: str, target: Path, head: Path, items: int, max_new_tokens: int = 160, **knobs: Any
+    kind: str,
+    target: Path,
+    head: Path,
+    items: int | None,
+    asked: Asked | None = None,
+    max_new_tokens: int = 160,
+    **knobs: Any,
 ) -> dict[str, dict[str, float]]:
-    """Numbers of the method of that head, by family of tasks of its target, at its default knobs; of blockwise heads
-    those of its blocks."""
+    """Numbers of the method of that head at its default knobs, by family of tasks of its target, or of the prompts that
+    are `asked`; of blockwise heads those of its blocks.
+
+    Raises:
+        ConfigError: prompts that cannot be read. EngineFault: a run failed.
+    """
     role = "medusa" if kind == "blockwise" else kind
     lab = Lab(load_model(target, device="cpu", dtype="float32"), {}, {role: str(head.resolve())})
     found: dict[str, dict[str, float]] = {}
-    for family in SOURCED if lab.target.seam else FAMILIES:
-        prompts = [problem.prompt for problem in load_problems(family, "heldout", items, EVAL_SEED)]
+    how = {"max_new_tokens": asked.limit, "chat": asked.chat} if asked else {"max_new_tokens": max_new_tokens}
+    for family, prompts in _sets(lab, items, asked):
         if kind == "blockwise":
-            found[family] = _blocks(lab, prompts, max_new_tokens)
+            found[family] = _blocks(lab, prompts, **how)
             continue
-        numbers = pooled(runs_of(lab, kind, prompts, max_new_tokens=max_new_tokens, **knobs))
+        numbers = pooled(runs_of(lab, kind, prompts, **how, **knobs))
         found[family] = {
             "tau": numbers["tau"],
             "accept_rate_tested": numbers["accept_rate_tested"],
@@ -56,6 +69,15 @@ def evaluate(
             "verify_tokens_per_call": numbers["verify_tokens"] / numbers["rounds"],
         }
     return found
+
+
+def _sets(lab: Lab, items: int | None, asked: Asked | None) -> Iterator[tuple[str, list[str]]]:
+    """Names of sets, and their prompts."""
+    if asked:
+        yield asked.source.stem, [prompt.text for prompt in asked.prompts(items)]
+        return
+    for family in SOURCED if lab.target.seam else FAMILIES:
+        yield family, [problem.prompt for problem in load_problems(family, "heldout", items or ITEMS, EVAL_SEED)]
 
 
 def runs_of(lab: Lab, method: str | Card, prompts: list[str], **options: Any) -> list[Trace]:
@@ -68,14 +90,14 @@ def runs_of(lab: Lab, method: str | Card, prompts: list[str], **options: Any) ->
     return [sound(lab.run(method, prompt, **options), name) for prompt in prompts]
 
 
-def _blocks(lab: Lab, prompts: list[str], limit: int) -> dict[str, float]:
+def _blocks(lab: Lab, prompts: list[str], **how: Any) -> dict[str, float]:
     """Tokens a target call by length of a block; in the longest, the share of texts that are the target's own, and of
     each place's draft tokens the share that is accepted where all before them were."""
     heads, found = lab.asset("medusa").heads, dict[str, float]()
-    wanted = [trace.token_ids for trace in runs_of(lab, "ar", prompts, max_new_tokens=limit, record="light")]
+    wanted = [trace.token_ids for trace in runs_of(lab, "ar", prompts, **how, record="light")]
     rounds, same = list[Any](), 0.0
     for k in sorted({min(k, heads + 1) for k in BLOCKS}):
-        traces = runs_of(lab, "blockwise", prompts, max_new_tokens=limit, record="light", gamma=k - 1)
+        traces = runs_of(lab, "blockwise", prompts, **how, record="light", gamma=k - 1)
         found[f"tau_{k}"] = pooled(traces)["tau"]
         rounds = [r for trace in traces for r in trace.rounds]
         same = fmean(trace.token_ids == text for trace, text in zip(traces, wanted, strict=True))
@@ -88,7 +110,9 @@ def _blocks(lab: Lab, prompts: list[str], limit: int) -> dict[str, float]:
     return found
 
 
-def write_card(folder: Path, title: str, found: dict[str, dict[str, float]], command: str) -> None:
+def write_card(
+    folder: Path, title: str, found: dict[str, dict[str, float]], command: str, asked: Asked | None = None
+) -> None:
     """card.json and README.md from the training record and the measurement; no number is typed by hand."""
     training = json.loads((folder / TRAINING).read_text())
     target = training["settings"].get("target") or "assets/tiny/target"
@@ -115,7 +139,7 @@ def write_card(folder: Path, title: str, found: dict[str, dict[str, float]], com
         "",
         "## What it can do",
         "",
-        f"Measured by `{command}`: greedy, fp32, held-out problems.",
+        f"Measured by `{command}`: greedy, fp32, {_measured_on(asked, training)}.",
         "",
         "| | " + " | ".join(found) + " |",
         "|---|" + "--:|" * len(found),
@@ -123,6 +147,14 @@ def write_card(folder: Path, title: str, found: dict[str, dict[str, float]], com
         "",
     ]
     (folder / "README.md").write_text("\n".join(lines))
+
+
+def _measured_on(asked: Asked | None, training: dict[str, Any]) -> str:
+    """Which prompts, in words."""
+    if asked is None:
+        return "held-out problems"
+    learned = asked.digest() in training.get("prompts", ())
+    return f"prompts of {asked.source.name}" + (", from which the head learned" if learned else "")
 
 
 def _told(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -23,13 +23,24 @@ class Line:
     rest: tuple[int, ...]
 
 
-@torch.no_grad()
 def complete(
     model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, problems: list[Problem], max_new_tokens: int = NEW
 ) -> list[Line]:
     """Greedy completions, in the order of `problems`, up to a token that ends a text; an unfinished one has
     `max_new_tokens` ids."""
-    prompts = [tuple(tokenizer(problem.prompt).input_ids) for problem in problems]
+    return completed(model, tokenizer, [tokenizer(problem.prompt).input_ids for problem in problems], max_new_tokens)
+
+
+@torch.no_grad()
+def completed(
+    model: LlamaForCausalLM,
+    tokenizer: PreTrainedTokenizerBase,
+    given: Sequence[Sequence[int]],
+    max_new_tokens: int,
+    context: int | None = None,
+) -> list[Line]:
+    """The same of prompts' ids; no text gets longer than the `context`, which every prompt leaves room in."""
+    prompts = [tuple(prompt) for prompt in given]
     order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
     lines: dict[int, Line] = {}
     ends = ends_of(model, tokenizer)
@@ -43,7 +54,7 @@ def complete(
         output = model.generate(
             input_ids=ids.to(model.device),
             attention_mask=seen.to(model.device),
-            max_new_tokens=max_new_tokens,
+            max_new_tokens=min(max_new_tokens, context - width) if context else max_new_tokens,
             do_sample=False,
             repetition_penalty=1.0,
             eos_token_id=sorted(ends) or None,
@@ -52,7 +63,7 @@ def complete(
         for i, row in zip(rows, output[:, width:].tolist(), strict=True):
             end = next((n for n, token in enumerate(row, 1) if token in ends), len(row))
             lines[i] = Line(prompts[i], tuple(row[:end]))
-    return [lines[i] for i in range(len(problems))]
+    return [lines[i] for i in range(len(prompts))]
 
 
 def ends_of(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase) -> set[int]:

@@ -168,8 +168,8 @@ def filled(options: argparse.Namespace, prompts: list[str]) -> dict[str, float]:
     return {name: found[name] or 0.0 for name in ("accept_rate_tested", "tau")}
 
 
-def greedy(model: Any, sources: list[list[int]], rows: int = ROWS) -> list[list[int]]:
-    """What a model writes after each source: ids up to the first end, or `LONGEST`; `rows` sources a time."""
+def greedy(model: Any, sources: list[list[int]], rows: int = ROWS, longest: int = LONGEST) -> list[list[int]]:
+    """What a model writes after each source: ids up to the first end, or the `longest`; `rows` sources a time."""
     found: dict[int, list[int]] = {}
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     for at in range(0, len(order), rows):
@@ -177,7 +177,7 @@ def greedy(model: Any, sources: list[list[int]], rows: int = ROWS) -> list[list[
         ids = padded([sources[i] for i in some]).to(model.device)
         with torch.inference_mode():
             out = model.generate(
-                input_ids=ids, attention_mask=(ids > 0).long(), do_sample=False, num_beams=1, max_new_tokens=LONGEST
+                input_ids=ids, attention_mask=(ids > 0).long(), do_sample=False, num_beams=1, max_new_tokens=longest
             )
         for i, row in zip(some, out[:, 1:].tolist(), strict=True):
             end = row.index(1) + 1 if 1 in row else len(row)

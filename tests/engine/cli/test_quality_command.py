@@ -9,12 +9,12 @@ import pytest
 
 from engine.analysis.intervals import as_json, gap_interval, mean_interval
 from engine.cli import main
-from engine.cli.options import Prompt
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.methods import CARDS
 from engine.tasks import Problem, load_problems
 from engine.tasks.marking import Marking
+from engine.tasks.prompts import Prompt
 from engine.trace.store import Trace
 from tests.engine.cli.test_commands import SHORT, refused
 

@@ -9,7 +9,6 @@ import pytest
 
 from engine.cli import main, reproduce, reproducing
 from engine.cli.compare import run_all
-from engine.cli.options import Prompt
 from engine.cli.reproducing import Running, Store, made
 from engine.errors import ConfigError
 from engine.lab import Lab
@@ -17,6 +16,7 @@ from engine.papers.entries import Item, Paper, Plan, chosen
 from engine.papers.records import numbers
 from engine.runs.trajectories import STRIDE
 from engine.tasks import load_problems
+from engine.tasks.prompts import Prompt
 from engine.trace import Trace
 from tests.engine.zoo import Zoo
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from engine.cli import main
-from engine.cli.options import _further_turns, prompt_text
 from engine.cli.specs import once, split
 from engine.config import parse_method
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.model import load_model
+from engine.tasks.prompts import _further_turns, prompt_text
 from engine.trace.events import Event
 from engine.trace.store import Trace
 from tests.engine.heads import made
