@@ -1,6 +1,7 @@
 """Start the page: the flags, the service that they ask for, the server."""
 
 import argparse
+import errno
 import logging
 import os
 import socket
@@ -35,6 +36,7 @@ from engine.tasks import permission, sandbox
 from engine.unhurried import UNHURRIED
 
 PUBLIC_TOKENS = 256
+TAKEN = "Port {} is in use: give another with --port.\n"
 why = partial(explain.why, thresholds=THRESHOLDS)  # sentences name comparisons as the rules declare them
 
 
@@ -42,15 +44,17 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
     """Read the flags, build the service, serve.
 
     Raises:
-        LabError: see `assemble`, `free_port`.
+        LabError: see `assemble`, `open_port`.
     """
     args = parser(prog).parse_args(argv)
     if args.public:
         permission.deny_by_default()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("app").setLevel(logging.INFO)
-    free = free_port(args.host)
-    port = args.port or free
+    port = open_port(args.host, args.port)
+    if port is None:
+        sys.stderr.write(TAKEN.format(args.port))
+        return 1
     with UNHURRIED.making():
         service, preset_catalogue = assemble(args)
     threading.Thread(target=service.foresee, daemon=True).start()
@@ -61,7 +65,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
     except OSError as error:
         if "empty port" not in str(error):
             raise
-        sys.stderr.write(f"Port {port} is in use: give another with --port.\n")
+        sys.stderr.write(TAKEN.format(port))
         ending.leave(scratch.clear, status=1)  # models are still looked at
         return 1
     print(f"Draftscope is on {demo.local_url} (Ctrl+C ends it).", flush=True)
@@ -73,19 +77,25 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
     return 0
 
 
-def free_port(host: str | None) -> int:
-    """A port that nobody listens on at an address; None is this machine's own.
+def open_port(host: str | None, port: int = 0) -> int | None:
+    """The port, where nobody listens on it at an address (None: this machine's own), else None; of 0 one that is free.
 
     Raises:
-        ConfigError: nothing can listen at the address.
+        ConfigError: nothing can listen at the address, or on the port.
     """
     try:
-        kind, _, _, _, place = socket.getaddrinfo(host or "127.0.0.1", 0, type=socket.SOCK_STREAM)[0]
+        kind, _, _, _, place = socket.getaddrinfo(host or "127.0.0.1", port, type=socket.SOCK_STREAM)[0]
         with socket.socket(kind, socket.SOCK_STREAM) as listener:
+            if os.name == "posix":  # as the server: connections that are closing keep nobody out
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(place)
             return int(listener.getsockname()[1])
     except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            return None
         said = error.strerror or error
+        if error.errno in (errno.EACCES, errno.EPERM):
+            raise ConfigError(f"--port: nothing may listen on {port} here ({said}).") from None
         raise ConfigError(f"--host: nothing can listen at {host!r} on this machine ({said}).") from None
 
 

@@ -164,15 +164,39 @@ def test_a_port_of_the_environment_that_is_none_is_told_in_words(given: str, sta
     assert "Traceback" not in done.stderr
 
 
-def test_a_port_that_is_taken_is_told_in_words() -> None:
+def test_a_port_that_is_taken_is_told_before_anything_is_built(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "assemble", lambda _: pytest.fail("the service was built first"))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        flags = ["--host", "127.0.0.1", "--port", str(port), "--lazy"]
-        told = subprocess.run([sys.executable, "-m", "app", *flags], capture_output=True, text=True, check=False)
-    assert told.returncode == 1 and told.stderr.strip().endswith(f"Port {port} is in use: give another with --port.")
-    assert "Traceback" not in told.stderr
+        assert start.main(["serve", "--host", "127.0.0.1", "--port", str(port)]) == 1
+    assert capsys.readouterr().err == f"Port {port} is in use: give another with --port.\n"
+
+
+def test_a_port_whose_connections_are_closing_is_not_taken() -> None:
+    """Of a server that was just ended: one that is started again listens there."""
+    with socket.socket() as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        port = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)):
+            server.accept()[0].close()  # who closes first waits a minute
+    assert command.open_port("127.0.0.1", port) == port
+
+
+def test_a_port_that_is_not_allowed_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def barred(_: socket.socket, place: tuple[str, int]) -> None:
+        raise PermissionError(13, "Permission denied", place)
+
+    monkeypatch.setattr(socket.socket, "bind", barred, raising=False)
+    assert start.main(["serve", "--lazy", "--port", "80"]) == 2
+    assert capsys.readouterr().err == "error: --port: nothing may listen on 80 here (Permission denied).\n"
 
 
 @pytest.mark.installed
