@@ -73,8 +73,9 @@ export async function drawPapers(element, store, lab) {
       const paper = kept.get(name) ?? (await lab.api.get("paper", { name }));
       kept.set(name, paper);
       if (!element.isConnected || store.options.name !== asked) return;
-      wrong.hidden = true;
       const item = paper.items.find((one) => one.id === wanted.item) ?? paper.items[0];
+      wrong.hidden = !asked || `${name}-${item.id}` === asked || name === asked;
+      wrong.textContent = wrong.hidden ? "" : `There is no table or figure “${asked}” here.`;
       if (drawn === `${name}-${item.id}`) return;
       const turned = drawn.startsWith(`${name}-`);
       drawn = `${name}-${item.id}`;

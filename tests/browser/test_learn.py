@@ -309,3 +309,21 @@ def test_a_lesson_that_is_slow_to_come_says_so_and_one_that_does_not_come_can_be
     expect(page.locator(".beside")).to_contain_text("without JSON")
     page.get_by_role("button", name="Close the lesson").click()
     expect(page.locator(".beside")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("place", "known", "says"),
+    [
+        ("learn&tab=lessons", "entropy", "There is no lesson “nothing” here."),
+        ("learn&tab=glossary", "tau", "There is no word “nothing” here."),
+        ("learn&tab=gallery", "first_look", "There is no case “nothing” here."),
+        ("papers", "easd", "There is no table or figure “nothing” here."),
+    ],
+)
+def test_an_address_that_names_what_is_not_here_is_told_so(visit_cases, place, known, says):
+    """It had shown the list, or the first of it, without a word."""
+    page = visit_cases(f"?room={place}&name=nothing")
+    expect(page.locator("main .warn:visible")).to_have_text(says)
+    page = visit_cases(f"?room={place}&name={known}")
+    expect(page.locator(".learn-panel > div > *, .paper-item > *").first).to_be_visible()
+    expect(page.locator("main .warn:visible")).to_have_count(0)

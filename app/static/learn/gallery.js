@@ -4,6 +4,7 @@
 import { signName } from "../chips.js";
 import { count, h, s } from "../dom.js";
 import { signFigure } from "../stage/scorelegend.js";
+import { notHere } from "./places.js";
 import { show } from "./show.js";
 
 /**
@@ -28,7 +29,13 @@ export async function drawGallery(element, store, lab) {
   /** @type {Map<string, GalleryCase[]>} */
   const groups = new Map();
   for (const one of cases) groups.set(one.group, [...(groups.get(one.group) ?? []), one]);
+  const { name } = store.options;
   element.append(
+    notHere(
+      "case",
+      name,
+      cases.some((one) => one.name === name),
+    ),
     h(
       "p.quiet.lead",
       {},
@@ -50,7 +57,7 @@ export async function drawGallery(element, store, lab) {
       ),
     ),
   );
-  element.querySelector(`#case-${CSS.escape(store.options.name)}`)?.scrollIntoView({ block: "center" });
+  element.querySelector(`#case-${CSS.escape(name)}`)?.scrollIntoView({ block: "center" });
 }
 
 /** @param {GalleryCase} one @param {Store} store @param {Lab} lab */

@@ -2,7 +2,7 @@
 // Every word of the page; typing narrows the list.
 
 import { count, h, num } from "../dom.js";
-import { addressOf } from "./places.js";
+import { addressOf, notHere } from "./places.js";
 import { prose } from "./prose.js";
 
 /**
@@ -40,9 +40,9 @@ export async function drawGlossary(element, store, lab) {
     list.replaceChildren(...some.map((word) => items.get(word) ?? ""));
     told.textContent = some.length ? count(some.length, "word") : `No word here has “${search.value.trim()}” in it.`;
   }
-  element.append(h("div.learn-search", {}, search, told), list);
-  show();
   const chosen = words.find(({ anchor }) => anchor === store.options.name);
+  element.append(notHere("word", store.options.name, Boolean(chosen)), h("div.learn-search", {}, search, told), list);
+  show();
   if (!chosen) return search.focus({ preventScroll: true });
   const spot = items.get(chosen);
   spot?.classList.add("chosen");

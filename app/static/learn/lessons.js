@@ -3,7 +3,7 @@
 
 import { cased, count, h } from "../dom.js";
 import { download } from "../figure.js";
-import { addressOf } from "./places.js";
+import { addressOf, notHere } from "./places.js";
 import { progress } from "./progress.js";
 import { prose } from "./prose.js";
 import { take } from "./show.js";
@@ -19,7 +19,10 @@ export async function drawLessons(element, store, lab) {
   const { lessons } = await lab.api.get("lessons");
   const chosen = lessons.find(({ name }) => name === store.options.name);
   if (chosen) drawLesson(element, chosen, lessons, store, lab);
-  else drawList(element, lessons);
+  else {
+    element.append(notHere("lesson", store.options.name, false));
+    drawList(element, lessons);
+  }
 }
 
 /** @param {HTMLElement} element @param {readonly PageLesson[]} lessons */

@@ -2,6 +2,8 @@
 // Where in the Learn room one is: a tab, and the lesson, word or page that is open in it; in the Papers room, the
 // table or figure. Both are options of the store.
 
+import { h } from "../dom.js";
+
 export const TABS = /** @type {const} */ (["lessons", "gallery", "glossary", "methods"]);
 const NAME = /^[\w-]{1,60}$/;
 
@@ -17,6 +19,11 @@ export function placeIn(query) {
     beside: /^[\w-]{1,60}(~\d{1,2})?$/.test(beside) ? beside : "",
   };
 }
+
+/** A line that says that something an address names is not here; nothing where it is, or none was asked for.
+ * @param {string} kind @param {string} name @param {boolean} found */
+export const notHere = (kind, name, found) =>
+  name && !found ? h("p.warn", { role: "status" }, `There is no ${kind} “${name}” here.`) : "";
 
 /** The pairs of an address. @param {{room: string, tab: string, name: string, beside: string}} options
  * @returns {[string, string][]} */
