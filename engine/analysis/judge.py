@@ -194,7 +194,7 @@ def against_rules(rows: Sequence[Row]) -> str | None:
     rule = max(equal, key=_tokens) if equal else max(rules, key=lambda row: (_right(row), _tokens(row)))
     apart = judge["accuracy"]["low"] > rule["accuracy"]["high"] or rule["accuracy"]["low"] > judge["accuracy"]["high"]
     more = f"{per_call(abs(_tokens(rule) - _tokens(judge)))} tokens a call more"
-    paper = "The paper has the judge ahead (Table 10, on GSM8K)"
+    paper = "The paper has the judge ahead of rules with a top K (Table 10, on GSM8K)"
     if equal and _tokens(rule) > _tokens(judge):
         often = "more often" if apart else "at least as often"
         told = f"The rule makes {more} and is right {often}. {paper}; here the rule is."
