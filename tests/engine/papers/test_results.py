@@ -39,6 +39,17 @@ def test_a_committed_result_follows_from_its_rows(one: Any, item: Item) -> None:
     assert {name: result[name] for name in ("tables", "checks", "verdict")} == follows(item, result)
 
 
+def test_no_veto_at_the_calibrated_threshold_changes_a_text_as_easd_s_entries_say() -> None:
+    """Tables 1, 3 and 5: token for token speculative decoding, so that what is equal there is so by that."""
+    for one, item in (pair for name in ("T1", "T3", "T5") for pair in chosen(f"easd:{name}")):
+        result = load(one, item)
+        assert result is not None
+        runs = {run["label"]: run for run in result["runs"]}
+        assert sum(runs["easd"]["penalised"]) > 0, item.id
+        assert all(runs["easd"][name] == runs["sd"][name] for name in ("output", "calls")), item.id
+        assert "none" in item.larger and "the target's first choice" in item.larger, item.id
+
+
 def test_seven_of_ten_measurable_items_have_a_result() -> None:
     """Of those that need neither other hardware nor models of 70 B."""
     counted = [(p, i) for p, i in chosen("") if not i.hardware and not i.illustration]
