@@ -37,8 +37,8 @@ def summary(item: Item, look: Lookup, data: Any = None) -> dict[str, Any]:
 
 
 def verdict(item: Item, outcomes: Iterable[Outcome]) -> Verdict:
-    """All that could be decided holds: confirmed. Nothing does and something fails: refuted; nothing does or fails, so
-    that the numbers leave it open: not confirmed. Else mixed. Statements that were not measured do not count.
+    """All statements hold: confirmed. None does and one fails: refuted; none does or fails, so that the numbers leave
+    all open: not confirmed. Else mixed, also where some hold and others are open. What was not measured does not count.
     """
     if item.untestable or item.illustration:
         return "not testable here" if item.untestable else "nothing to measure"
