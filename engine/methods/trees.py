@@ -67,7 +67,8 @@ MEDUSA_TYPICAL = make_card(
     "the target is unsure. At temperature 0 it is the exact rule.",
     helps="High temperatures, where exact sampling rejects most draft tokens.",
     hurts="The output no longer follows the target's distribution.",
-    contested="Which of epsilon and delta is 0.09 and which 0.3 differs within the reference code.",
+    contested="The token behind a path is drawn from the target here; the code takes its first choice, or draws among "
+    "those above the threshold. Which of epsilon and delta is 0.09 and which 0.3 differs within the code.",
     formula="accept x if p(x) > min(epsilon, delta exp(-H(p))); the longest accepted path",
 )
 HYDRA = make_card(
