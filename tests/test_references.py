@@ -3,6 +3,7 @@
 `dangling` finds what does not resolve in one text; the tests below run it over the repository and over planted mistakes.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -195,6 +196,16 @@ def test_the_kernels_name_every_method_whose_page_names_them() -> None:
             if one not in BESIDE and f"`{card.name}`" not in rows[one[1]] and "all trees" not in rows[one[1]]:
                 missing.append(one)
     assert not missing
+
+
+def test_the_page_of_rsd_tells_the_areas_of_the_embedded_reward_model_s_card() -> None:
+    """Those of the problems that no choice was made on, with their intervals."""
+    card = json.loads((ROOT / "assets" / "tiny" / "prm" / "card.json").read_text(encoding="utf-8"))
+    found, text = card["fresh"]["evaluation"], section_of(page("rsd"), "Pitfalls").text
+    for who in ("both", "target"):
+        area, low, high = (found[who][name] for name in ("auc", "auc_low", "auc_high"))
+        assert f"{area:.3f} ({low:.3f} to {high:.3f})" in text, who
+    assert f"{found['draft']['auc']:.3f}" in text and f"({found['target']['auc_first_wrong']:.2f})" in text
 
 
 def test_the_page_tells_how_many_tokens_each_low_bin_verifies() -> None:
