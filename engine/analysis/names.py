@@ -144,7 +144,7 @@ NAMES: tuple[Name, ...] = (
         name="penalised_rate",
         unit="per 100 tokens",
         formula="100 * fired entropy triggers / tokens",
-        note="EASD, table 7.",
+        note="EASD, table 7, which does not define it.",
     ),
     Name(name="penalised_per_tested", unit="share", formula="fired entropy triggers / (accepted + rejected)"),
     Name(
