@@ -75,6 +75,13 @@ def test_a_draft_that_is_hardly_ever_right_is_not_too_costly_but_wrong() -> None
     assert dear.why.endswith("its draft step pays from 34 % on.")
 
 
+def test_a_draft_that_costs_nothing_and_is_hardly_ever_right_says_so() -> None:
+    """Its positions all pay; there is none to name."""
+    said = verdict(run(["r"] * 30 + ["a"], draft=0.01), ar([1] * 8))
+    assert (said.cause, said.worth) == ("acceptance falls", 1)
+    assert said.why == "Acceptance is too low: 0.03 draft tokens are accepted on average in the 31 rounds with a draft."
+
+
 def test_a_draft_of_one_pass_pays_as_a_whole() -> None:
     """Its step is the pass, and no position is dearer than another, however seldom the last holds."""
 
