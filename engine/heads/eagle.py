@@ -19,9 +19,9 @@ from torch import Tensor
 from engine.heads.block import Block, Spec, shapes
 from engine.heads.lean import LeanBlock, Memory, Norm, Slots, Spoken
 from engine.model.decoder import Decoder
+from engine.model.few import FEW, normed, quiet
+from engine.model.few import Block as FewBlock
 from engine.model.products import Product
-from engine.model.single import Block as SingleBlock
-from engine.model.single import normed, quiet, tensor
 from engine.model.weights import transposed
 
 Kind = Literal["eagle2", "eagle3"]
@@ -197,8 +197,8 @@ class Lean:
         last: bool = False,
     ) -> Tensor:
         """See `EagleHead.run`, and with `last` `EagleHead.read`."""
-        if len(ids_T) == 1 and mask is None and self.single and isinstance(memory, Memory):
-            return self._one(self.single, memory, ids_T, hidden_TD, where.start, at)
+        if len(ids_T) <= FEW and self.few and isinstance(memory, Memory):
+            return self._few(self.few, memory, ids_T, hidden_TD, where, at, mask, last=last)
         if self.regresses:
             x = self.hidden.onto(self.spoken(ids_T), hidden_TD)
             qkv = self.qkv(x, self.block.bias)
@@ -211,28 +211,40 @@ class Lean:
         return self.norm_last.whole(out) if self.norms_output else out
 
     @cached_property
-    def single(self) -> SingleBlock | None:
-        """The block for one row alone, where the head is small and plain."""
+    def few(self) -> FewBlock | None:
+        """The block for few rows, where the head is small and plain."""
         if not self.spoken.small or (self.regresses and self.block.bias is not None):
             return None
         if self.regresses:
-            return self.block.single(self.hidden, self.qkv)
-        return None if self.normed is not None or self.norms_output else self.block.single(self.hidden, self.lm_head)
+            return self.block.few(self.hidden, self.qkv)
+        return None if self.normed is not None or self.norms_output else self.block.few(self.hidden, self.lm_head)
 
-    def _one(self, block: SingleBlock, memory: Memory, ids_1: Tensor, hidden_1D: Tensor, pos: int, at: int) -> Tensor:
-        """`run` for one row that sees all slots up to its own [1, D]."""
-        (kv, turns), h, x = memory.single, hidden_1D[0].numpy(), self.spoken.row(ids_1)
+    def _few(
+        self,
+        block: FewBlock,
+        memory: Memory,
+        ids_T: Tensor,
+        hidden_TD: Tensor,
+        where: slice,
+        at: int,
+        mask_TS: Tensor | None,
+        *,
+        last: bool,
+    ) -> Tensor:
+        """`run` for few rows."""
+        (kv, turns), h, x = memory.arrays, hidden_TD.numpy(), self.spoken.few(ids_T)
+        mask = None if mask_TS is None else mask_TS.numpy()
         with quiet():
             if self.regresses:
-                x = x + h.dot(self.hidden.single)
-                return tensor(block(x, x.dot(self.qkv.single), kv, at, turns[pos]))
-            qkv = x + normed(h, self.norm_hidden.single_eps).dot(self.hidden.single)
-            return tensor(block(h, qkv, kv, at, turns[pos]))
+                x += self.hidden.few(h)
+                return torch.from_numpy(block(x, self.qkv.few(x), kv, at, turns[where], mask, last=last))
+            x += self.hidden.few(normed(h, self.norm_hidden.few_eps))
+            return torch.from_numpy(block(h, x, kv, at, turns[where], mask, last=last))
 
     def logits(self, hidden_TD: Tensor) -> Tensor:
         """Raw logits [T, V'] of EAGLE-3's own output head."""
-        if len(hidden_TD) == 1 and self.single:
-            return tensor(normed(hidden_TD[0].numpy(), self.norm_last.single_eps).dot(self.lm_head.single))
+        if len(hidden_TD) == 1 and self.few:
+            return torch.from_numpy(self.lm_head.few(normed(hidden_TD.numpy(), self.norm_last.few_eps)))
         return self.lm_head(hidden_TD if self.norms_output else self.norm_last(hidden_TD))
 
 

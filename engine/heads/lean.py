@@ -16,8 +16,9 @@ from torch import Tensor
 
 from engine.heads.block import Spec, rope
 from engine.model.devices import aligned
-from engine.model.products import Product
-from engine.model.single import TABLE, Block, Row, Turn, small
+from engine.model.few import TABLE, Block, small
+from engine.model.few import Turns as FewTurns
+from engine.model.products import Array, Product
 from engine.model.weights import interleave, transposed, turn
 from engine.sampling import NARROW
 
@@ -49,14 +50,14 @@ class Norm:
         return self(x_TD).mul_(self._factors)
 
     @property
-    def single_eps(self) -> float:
-        """What `engine.model.single.normed` adds."""
+    def few_eps(self) -> float:
+        """What `engine.model.few.normed` adds."""
         return self.eps * len(self.weight)
 
     @cached_property
-    def single_factors(self) -> Row:
+    def few_factors(self) -> Array:
         """What a row that it normed is multiplied by [D], where nothing folds them into a product."""
-        factors: Row = self._factors.numpy()
+        factors: Array = self._factors.numpy()
         return factors
 
     @property
@@ -98,13 +99,13 @@ class Spoken:
         x = x if self.norm is None else self.norm(x)
         return torch.mm(x, self.weight) if self.bias is None else torch.addmm(self.bias, x, self.weight)
 
-    def row(self, ids_1: Tensor) -> Row:
-        """That of one id [O], where there is a table."""
-        row: Row = self._array[int(ids_1)]
-        return row
+    def few(self, ids_T: Tensor) -> Array:
+        """Those of few ids [T, O], where there is a table."""
+        rows: Array = self._array[ids_T.numpy()]
+        return rows
 
     @cached_property
-    def _array(self) -> Row:
+    def _array(self) -> Array:
         return self._table.numpy()
 
     @cached_property
@@ -133,12 +134,12 @@ class LeanBlock:
         C = self.spec.channels
         return [interleave(q, self.spec.heads, C), interleave(k, self.spec.kv_heads, C), v]
 
-    def single(self, *before: Product) -> Block | None:
-        """The block for one row alone, where it and the products `before` it are small."""
+    def few(self, *before: Product) -> Block | None:
+        """The block for few rows, where it and the products `before` it are small."""
         if self.spec.dynamic > 1 or not small(self.norm.weight, [*before, self.out, self.gate_up, self.down]):
             return None
         sizes = self.spec.heads, self.spec.kv_heads, self.spec.channels
-        return Block(*sizes, self.out, self.gate_up, self.down, self.norm.single_eps)
+        return Block(*sizes, self.out, self.gate_up, self.down, self.norm.few_eps)
 
     def close(self, x_TD: Tensor, attended_TE: Tensor) -> Tensor:
         """The rest of the block after attention: output projection, residual, MLP, residual [T, D]."""
@@ -179,7 +180,7 @@ class Memory:
         return self._kv
 
     @cached_property
-    def single(self) -> tuple[Row, Turn]:
+    def arrays(self) -> tuple[Array, FewTurns]:
         """Keys and values [S, 2K, C] and rotations of all positions [S, 1, C / 2], as arrays over the same memory."""
         return self._kv.numpy(), self._turns.table.numpy()
 
@@ -190,7 +191,7 @@ class Memory:
             self._kv = F.pad(self._kv, (0, 0, 0, 0, 0, more))
             self._turns = Turns(self.spec, self.slots, self._kv)
             self.levels = {}
-            self.__dict__.pop("single", None)
+            self.__dict__.pop("arrays", None)
 
     def attend(
         self, qkv_TO: Tensor, where: slice, at: int, mask: Tensor | None = None, *, last: bool = False

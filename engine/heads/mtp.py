@@ -17,10 +17,10 @@ from torch import Tensor
 from engine.heads.block import Block, Spec, shapes
 from engine.heads.lean import LeanBlock, Memory, Norm, Slots, Spoken
 from engine.model.decoder import Decoder
-from engine.model.products import Product
+from engine.model.few import FEW, normed, quiet
+from engine.model.few import Block as FewBlock
+from engine.model.products import Array, Product
 from engine.model.session import Session
-from engine.model.single import Block as SingleBlock
-from engine.model.single import Row, normed, quiet, tensor
 from engine.model.weights import transposed
 
 
@@ -90,16 +90,16 @@ class LlamaLayer:
         """What the attention reads [T, D]."""
         return F.rms_norm(x_TD, (self.spec.width,), self.norm, self.spec.eps)
 
-    def single(self, *before: Product) -> SingleBlock | None:
-        """See `LeanBlock.single`."""
+    def few(self, *before: Product) -> FewBlock | None:
+        """See `LeanBlock.few`."""
         block, _, qkv = self._lean
-        return block.single(*before, qkv) if block.bias is None else None
+        return block.few(*before, qkv) if block.bias is None else None
 
-    def step(self, block: SingleBlock, memory: Memory, x_D: Row, at: int) -> Row:
-        """`run` for one row [D]."""
+    def step(self, block: FewBlock, memory: Memory, x_TD: Array, at: int, *, last: bool = False) -> Array:
+        """`run` for few rows."""
         _, norm, qkv = self._lean
-        kv, turns = memory.single
-        return block(x_D, normed(x_D, norm.single_eps).dot(qkv.single), kv, at, turns[at])
+        kv, turns = memory.arrays
+        return block(x_TD, qkv.few(normed(x_TD, norm.few_eps)), kv, at, turns[at : at + len(x_TD)], last=last)
 
     def run(self, memory: Slots, x_TD: Tensor, at: int, *, last: bool = False) -> Tensor:
         (block, norm, qkv), end = self._lean, at + len(x_TD)
@@ -174,27 +174,37 @@ class MtpHead:
         """States [T, D] after the tokens `ids_T`, given the states before them; their keys go to slots from `at` on.
         With `last` the last of them [1, D]: of the others keys and values are made, and nothing else."""
         spoken, norm, mixture, closing = self._lean
-        if len(ids_T) == 1 and self.single and isinstance(memory, Memory) and isinstance(self.layer, LlamaLayer):
-            return self._one(self.layer, self.single, memory, ids_T, state_TD, at)
+        if len(ids_T) <= FEW and self.few and isinstance(memory, Memory) and isinstance(self.layer, LlamaLayer):
+            return self._few(self.layer, self.few, memory, ids_T, state_TD, at, last=last)
         return closing.whole(self.layer.run(memory, mixture.onto(spoken(ids_T), norm(state_TD)), at, last=last))
 
     @cached_property
-    def single(self) -> SingleBlock | None:
-        """The layer for one row alone, where it is small and plain."""
+    def few(self) -> FewBlock | None:
+        """The layer for few rows, where it is small and plain."""
         if not isinstance(self.layer, LlamaLayer) or not self._lean[0].small:
             return None
-        return self.layer.single(self._lean[2])
+        return self.layer.few(self._lean[2])
 
-    def _one(
-        self, layer: LlamaLayer, block: SingleBlock, memory: Memory, ids_1: Tensor, state_1D: Tensor, at: int
+    def _few(
+        self,
+        layer: LlamaLayer,
+        block: FewBlock,
+        memory: Memory,
+        ids_T: Tensor,
+        state_TD: Tensor,
+        at: int,
+        *,
+        last: bool,
     ) -> Tensor:
-        """`run` for one row [1, D]."""
+        """`run` for few rows."""
         spoken, norm, mixture, closing = self._lean
-        memory.reserve(at + 1)
+        memory.reserve(at + len(ids_T))
         with quiet():
-            x = spoken.row(ids_1) + normed(state_1D[0].numpy(), norm.single_eps).dot(mixture.single)
-            x = layer.step(block, memory, x, at)
-            return tensor(normed(x, closing.single_eps) * closing.single_factors)
+            x = spoken.few(ids_T)
+            x += mixture.few(normed(state_TD.numpy(), norm.few_eps))
+            rows = normed(layer.step(block, memory, x, at, last=last), closing.few_eps)
+            rows *= closing.few_factors
+            return torch.from_numpy(rows)
 
     def logits(self, state_TD: Tensor) -> Tensor:
         """Raw logits [T, V], from the target's own head."""

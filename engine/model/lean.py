@@ -21,14 +21,14 @@ from torch import Tensor
 from engine.model.decoder import New, Rows
 from engine.model.devices import aligned
 from engine.model.experts import Experts
+from engine.model.few import FEW, Few, few_of
 from engine.model.layers import EVERYTHING, Sight, ropes_by_layer, sights_by_layer
 from engine.model.network import context_of, plain
 from engine.model.products import Product
-from engine.model.single import Single, single_of
 from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed, turn
 from engine.sampling import NARROW, sent
 
-FEW, NEAR = 32, 2048  # rows of a chain whose mask is kept, and most slots before it
+SHORT, NEAR = 32, 2048  # rows of a chain whose mask is kept, and most slots before it
 STATIC_ROPE = ("default", "linear", "llama3", "yarn")
 GATES: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
@@ -155,10 +155,10 @@ class LeanDecoder:
 
     def run(self, cache: LeanCache, new: New, taps: Sequence[int], want: int) -> Rows:
         T, H, K, C = len(new.ids), self.heads, self.kv, self.channels
-        if T == 1 and new.proposes and self.single and new.block is None and not (taps or new.skip):
-            table = self._turns[self.home, ""][0].numpy()
-            return self.single.run(int(new.ids), new.start, cache.arrays, table[new.start])
         end = new.start + T
+        if T <= FEW and new.proposes and self.few and new.block is None and not (taps or new.skip):
+            turned = self._turns[self.home, ""][0].numpy()[new.start : end]
+            return self.few.run(new.ids.numpy(), new.start, cache.arrays, turned, want)
         where = slice(new.start, end) if new.block is None else new.pos
         views = [self.view(T, new, sight) for sight in self.sights]
         turns: Turns = {}
@@ -188,8 +188,8 @@ class LeanDecoder:
         return Rows(logits, last.to(self.home) if self.apart else last, torch.cat(kept, -1) if kept else None)
 
     @cached_property
-    def single(self) -> Single | None:
-        """What runs one row faster, where the network is small and plain."""
+    def few(self) -> Few | None:
+        """What runs few rows faster, where the network is small and plain."""
         if not self.folded or self.apart or self.unfused or self.sights != [EVERYTHING]:
             return None
         if self.lm_bias is not None or self.gate is not F.silu or self.last_cap or self.stretch != 1.0:
@@ -197,7 +197,7 @@ class LeanDecoder:
         if self.scale != self.channels**-0.5:
             return None
         sizes = self.heads, self.kv, self.channels
-        return single_of(self.embedding, self.layers, self.norm, self.lm_head, sizes, self.eps * self.width)
+        return few_of(self.embedding, self.layers, self.norm, self.lm_head, sizes, self.eps * self.width)
 
     def close(self, x_TD: Tensor, attended: Tensor, w: Layer) -> Tensor:
         """The rest of a block after attention: output projection, residual, MLP, residual [T, D]."""
@@ -295,7 +295,7 @@ class LeanDecoder:
         start = new.start - low
         if new.block is None and (T == 1 or (start == 0 and sight == EVERYTHING and not self.unfused)):
             return None
-        if new.block is None and sight == EVERYTHING and T <= FEW and start <= NEAR:
+        if new.block is None and sight == EVERYTHING and T <= SHORT and start <= NEAR:
             return self._chain(T, start)
         mask: Tensor = self.embedding.new_zeros(T, start + T)
         if new.block is None:

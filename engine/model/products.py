@@ -14,6 +14,7 @@ parts that come with torch keep them on an x86 CPU:
 
 import platform
 import warnings
+from collections.abc import Callable
 from functools import cache, cached_property
 from math import floor, log2
 
@@ -29,6 +30,7 @@ ALONE = 7_000_000  # (rows + 3) times elements up to which one thread alone is f
 LOST = 2**-22  # of the largest element: the most that an element may lose in fp16, two units of fp32's last place there
 SMALL = 0.125  # elements that are all below lose more in fp16 than that
 PART = 1 << 22  # elements that are looked at in one go
+Array = NDArray[np.float32]
 
 
 class Halves:
@@ -48,6 +50,19 @@ class Halves:
         else:
             out = torch.ops.quantized.linear_dynamic_fp16(x_TI, self._shared)
         return out if self._lift == 1 else out.mul_(1 / self._lift)
+
+    def few(self, scale_I: Array | None) -> Callable[[Array], Array]:
+        """What multiplies few rows [T, I] that are an array, after `scale_I` where there is one: X diag(s) W [T, O]."""
+        multiply, packed = torch.fbgemm_linear_fp16_weight_fp32_activation, self._alone
+        assert packed is not None
+        factors = scale_I if self._lift == 1 else np.float32(1 / self._lift) * (1 if scale_I is None else scale_I)
+
+        def of(x_TI: Array) -> Array:
+            rows = torch.from_numpy(x_TI if factors is None else x_TI * factors)
+            product: Array = multiply(rows, packed, None).numpy()
+            return product
+
+        return of
 
 
 def rows_alone(size: int) -> int:
@@ -91,10 +106,12 @@ class Product:
         return self.halves(every if self.scale is None else every * self.scale)
 
     @cached_property
-    def single(self) -> NDArray[np.float32]:
-        """diag(s) W in fp32 [I, O] as an array, for rows that are multiplied one by one (`engine.model.single`)."""
-        whole: NDArray[np.float32] = self.whole.contiguous().numpy()
-        return whole
+    def few(self) -> Callable[[Array], Array]:
+        """What multiplies few rows [T, I] that are an array (`engine.model.few`): X diag(s) W [T, O]."""
+        if self.halves is not None and self.halves.rows:
+            return self.halves.few(None if self.scale is None else self.scale.numpy())
+        whole: Array = self.whole.contiguous().numpy()
+        return lambda x_TI: x_TI.dot(whole)
 
     def __call__(self, x_TI: Tensor, bias_O: Tensor | None = None) -> Tensor:
         """X diag(s) W (+ b) [T, O]; gradients of X go through."""
