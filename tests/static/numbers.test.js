@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cut, fmt, importance, percent, perSecond, prob } from "../../app/static/draw.js";
 import {
   acceptedBeyond,
   acceptedIn,
@@ -12,6 +13,8 @@ import {
   lengthCurve,
   plainOf,
   rejects,
+  siblings,
+  sizeOf,
   summary,
   tcrOf,
   tested,
@@ -46,6 +49,8 @@ test("an axis of positions ends where no lane has a twentieth of its rounds left
   assert.deepEqual(depthsOf([shallow]), { x: 5, deepest: 5 });
   assert.deepEqual(depthsOf([deep]), { x: 29, deepest: 29 }, "a lane with nothing else to show shows that");
   assert.deepEqual(depthsOf([[round()]]), { x: 1, deepest: 1 });
+  const first = new Array(30).fill(0).map((_, i) => round({ drafted: 12, accepted: i ? 1 : 11 }));
+  assert.deepEqual(depthsOf([first]), { x: 8, deepest: 12 }, "one that accepts little but the first token");
   assert.deepEqual(acceptedIn([shallow, solid, deep]), { x: 12, deepest: 28 });
   assert.deepEqual(depthsBeyond(deep, 12), {
     to: 29,
@@ -98,11 +103,11 @@ test("pairs leave out what was never tested; bins give shares and intervals", ()
     0.1,
   );
   assert.deepEqual(
-    bins.map(({ n, kept, share }) => [n, kept, share]),
+    bins.map(({ low, high, n, kept, share }) => [low, high, n, kept, share]),
     [
-      [2, 1, 0.5],
-      [0, 0, null],
-      [1, 1, 1],
+      [0, 0.1, 2, 1, 0.5],
+      [0.1, 0.2, 0, 0, null],
+      [0.2, 3 * 0.1, 1, 1, 1],
     ],
   );
   assert.ok(bins[0].interval[0] < 0.5 && bins[0].interval[1] > 0.5);
@@ -135,6 +140,8 @@ test("the rank of the last accepted candidate: its length in a chain, its node's
   const tree = { accepted: 1, levels: 1, drafted: 3, path: [2], nodes: [{ rank: 1 }, { rank: 2 }, { rank: 3 }] };
   assert.equal(tcrOf(tree), 3);
   assert.equal(tcrOf({ ...tree, accepted: 0, path: [] }), 0);
+  assert.equal(sizeOf(round({ drafted: 4 })), 5, "the draft tokens and the root");
+  assert.equal(sizeOf(round({ drafted: 4, extras: { n_verify: 8 } })), 8, "what its shape says was verified");
 });
 
 test("two speeds may be compared only when target, machine, prompt, sampling and process are the same", () => {
@@ -153,6 +160,7 @@ test("two speeds may be compared only when target, machine, prompt, sampling and
     lane("record", { record: "light" }),
     lane("process", { extras: { process: "q" } }),
     lane("unknown", { extras: {} }),
+    lane("lossy", { guarantee: "lossy" }, 0),
   ]);
   const plain = store.runs.get("plain");
   const why = (key) => incomparable(store.runs.get(key), plain);
@@ -169,8 +177,26 @@ test("two speeds may be compared only when target, machine, prompt, sampling and
   const nameless = store.runs.get("unknown");
   assert.match(incomparable(nameless, { ...plain, head: { ...plain.head, extras: {} } }), /process/);
   assert.match(incomparable(plain, store.runs.get("chain")), /draft/);
+  assert.match(incomparable(store.runs.get("chain"), store.runs.get("lossy")), /distribution/);
   assert.equal(plainOf(store, store.runs.get("chain")), plain);
   assert.equal(plainOf(store, store.runs.get("device")), null);
+  assert.equal(plainOf(store, plain), null, "not itself");
+  store.setTime({ at: 0 });
+  assert.equal(plainOf(store, store.runs.get("chain")), null, "nothing of it is shown");
+});
+
+test("runs of one method are pooled where knobs and trajectory are the same, the chosen one first", () => {
+  const store = createStore();
+  const lane = (key, method, more = {}) => trace(key, [round()], { method, ...more });
+  store.load([
+    lane("a", "sd", { knobs: { gamma: 4 } }),
+    lane("b", "sd", { knobs: { gamma: 4 } }),
+    lane("c", "sd", { knobs: { gamma: 5 } }),
+    lane("d", "pld", { knobs: { gamma: 4 } }),
+    lane("e", "sd", { knobs: { gamma: 4 }, extras: { trajectory: 1 } }),
+  ]);
+  const pooled = (key) => siblings(store, store.runs.get(key)).map((run) => run.key);
+  assert.deepEqual([pooled("a"), pooled("b"), pooled("c"), pooled("e")], [["a", "b"], ["b", "a"], ["c"], ["e"]]);
 });
 
 test("a free draft of which all is accepted gains one call a level", () => {
@@ -199,4 +225,31 @@ test("a free draft of which all is accepted gains one call a level", () => {
     [1, 2 / 3, 1],
     "one pass writes one level or both",
   );
+  const some = lengthCurve([block, round({ verify_ms: 10 })]);
+  assert.equal(some[2].speed, 1, "also beside a round without a draft");
+  assert.deepEqual(lengthCurve([round({ verify_ms: 10 })]), [{ k: 0, calls: 1, speed: null }], "no step was measured");
+  assert.deepEqual(lengthCurve([round({ drafted: 1, accepted: 1 })])[1], { k: 1, calls: 2, speed: null }, "no time");
+});
+
+test("predicted speeds are in plain calls where there is a lane without a draft", () => {
+  const plain = summary([round({ verify_ms: 8, other_ms: 2 })]);
+  const curve = lengthCurve([round({ drafted: 2, accepted: 2, draft_ms: 4, verify_ms: 12, other_ms: 3 })], plain);
+  close(curve[0].speed, 10 / (8 + 3));
+  close(curve[1].speed, (2 * 10) / (8 + 4 / 2 + 2 + 3));
+  close(curve[2].speed, (3 * 10) / (12 + 4 + 3));
+});
+
+test("numbers are written with the digits that they have, and what is unknown as a dash", () => {
+  const forms = { fmt, prob, percent, importance, perSecond };
+  for (const [kind, ...cases] of [
+    ["fmt", [0, "0"], [Infinity, "∞"], [-Infinity, "−∞"], [0.0004, "<0.001"], [-1.25, "−1.25"], [1234.6, "1235"]],
+    ["prob", [0, "0"], [1, "1"], [0.0004, "<0.001"], [0.004, "0.004"], [0.12, "0.12"], [0.996, "0.996"]],
+    ["prob", [0.9996, ">0.999"]],
+    ["importance", [0.31, "0.31"], [0.017, "0.017"]],
+    ["perSecond", [214.4, "214"], [21.44, "21.4"]],
+  ])
+    for (const [value, told] of cases) assert.equal(forms[kind](value), told, `${kind} of ${value}`);
+  for (const [kind, form] of Object.entries(forms))
+    for (const none of [null, undefined, NaN]) assert.equal(form(none), "–", `${kind} of ${none}`);
+  assert.deepEqual([cut("abcdef", 6), cut("abcdefg", 6), cut("abcdef", 1)], ["abcdef", "abcde…", "abc…"]);
 });
