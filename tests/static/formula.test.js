@@ -105,6 +105,7 @@ test("where a beam ends, it is set against the last that goes on, also while it 
     const node = { token: 5, state, reason: { id: "beam_open", n: 4, best, last: -2.25 } };
     const { lines, legend } = formulaOf(runOf(null, {}, { temperature: 0.7 }), node);
     assert.deepEqual([lines.length, lines[0].holds, legend.length], [1, holds, 2]);
+    assert.equal(plainText(lines[0].symbols), "S ≥ S_N");
     assert.equal(plainText(lines[0].numbers).replaceAll("−", "-"), said);
   }
 });
@@ -135,4 +136,55 @@ test("a draft token of a block is set against the chance that the block passes, 
   assert.equal(tight(plainText(last.lines[0].symbols)), "u<w");
   const [single, cut] = of({ id: "ratio_accept" }, 0.5, 0.25);
   assert.deepEqual([single.lines[0].about, cut?.at], ["accept", 0.125]);
+});
+
+test("a draw is set against p over q, or against what is left of p where the draft gives no distribution", () => {
+  const sampled = runOf(null, {}, { temperature: 1 });
+  const said = (/** @type {object} */ reason, accept_prob = 0.5) => {
+    const node = { token: 5, state: "accepted", u: 0.3, accept_prob, reason: { id: "ratio_accept", ...reason } };
+    const { lines, legend } = formulaOf(sampled, node);
+    return lines
+      .flatMap((line) => [line.symbols, line.numbers].map((one) => tight(plainText(one))))
+      .concat(legend.map(({ words }) => words));
+  };
+  assert.deepEqual(said({ p: 0.2, q: 0.4 }).slice(0, 2), ["u<min(1,p/q)", "0.3<min(1,0.2/0.4)=0.5"]);
+  assert.deepEqual(said({ p_left: 0.25 }, 0.25), [
+    "u<p_left",
+    "0.3≥0.25",
+    "the draw",
+    "the target's share of what is left",
+  ]);
+  assert.deepEqual([said({}), said({ q: 0.4 }), said({ id: "veto", p: 0.2, q: 0.4 })], [[], [], []]);
+});
+
+test("a condition is told with the signs of its comparison, and conditions within others in brackets", () => {
+  const number = (/** @type {string} */ name) => ({ number: name });
+  const less = (/** @type {string} */ name, /** @type {number} */ limit) => ({
+    compare: "<",
+    left: number(name),
+    right: limit,
+  });
+  const told = (/** @type {object} */ condition, /** @type {object} */ node) => {
+    const given = { token: 5, state: "rejected", reason: { id: "veto", ...node } };
+    const [line] = formulaOf(runOf({ effect: "veto", condition, says: "" }, {}), given).lines;
+    return [line.symbols, line.numbers].map((one) => tight(plainText(one)));
+  };
+  assert.deepEqual(told(less("h_target", 2), { h_target: 1.5 }), ["H_target<2", "1.5<2"]);
+  assert.deepEqual(told(less("h_target", 2), { h_target: 2.5 }), ["H_target<2", "2.5≥2"]);
+  const either = { any: [less("h_target", 2), { all: [less("h_draft", 1), less("overlap", 0.5)] }] };
+  assert.equal(told(either, { h_target: 1, h_draft: 1, overlap: 1 })[0], "H_target<2∨(H_draft<1∧O<0.5)");
+  const absent = { absent: number("overlap") };
+  assert.deepEqual(told(absent, {}), ["overlap=∅", "overlap=∅"]);
+  assert.deepEqual(told(absent, { overlap: 0.5 }), ["overlap=∅", "overlap≠∅"]);
+});
+
+test("an override is asked where the exact rule rejects; of a light recording nothing is told", () => {
+  const abouts = (/** @type {string} */ effect, /** @type {object} */ node) => {
+    const threshold = { effect, condition: { compare: "<", left: { number: "overlap" }, right: 0.5 }, says: "" };
+    return formulaOf(runOf(threshold, {}), { token: 5, ...node }).lines.map(({ about }) => about);
+  };
+  const [kept, lost] = ["accepted", "rejected"].map((state) => ({ state, reason: { id: "none", overlap: 0.25 } }));
+  assert.deepEqual([abouts("override", kept), abouts("override", lost)], [[], ["accept all the same"]]);
+  assert.deepEqual([abouts("veto", kept), abouts("veto", lost)], [["veto"], ["veto"]]);
+  assert.deepEqual(abouts("veto", { state: "rejected" }), []);
 });

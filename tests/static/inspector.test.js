@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { barRows, cutFrom, middleOf, stepOf } from "../../app/static/bars.js";
-import { clear } from "../../app/static/inspector/chance.js";
+import { clear, cutOf } from "../../app/static/inspector/chance.js";
 import { numbers } from "../../app/static/inspector/numbers.js";
 import { neutral } from "../../app/static/inspector/sentence.js";
 import { leftBy } from "../../app/static/inspector/siblings.js";
@@ -77,6 +77,10 @@ test("where the engine gave no sentence, one says what kind of token it is", () 
   };
   assert.match(say({ pos: 1 }), /^Put in place of the rejected draft token/);
   assert.match(say({ round: 0, node: 2 }), /^Never tested/);
+  assert.equal(
+    neutral({ ...shown({}), node: { token: 5, p: 0.25, q: 0.5 } }, "verified"),
+    "The target gives it 0.25, the draft 0.50; the rule has not decided yet.",
+  );
   assert.match(say({ round: 0, node: 1 }, { p: 0.25, q: 0.5 }), /^rejected: draft 0\.50, target 0\.25\.$/);
   assert.match(
     say({ round: 0, node: 1 }, { p: 0.25, q: 0.5, top_target: [[7, 0.9]] }),
@@ -106,6 +110,13 @@ test("bars: both lists' first n, the named tokens always, in one order, the shar
   assert.deepEqual([many.length, many.at(-1).id], [10, 40], "a named token stays, however improbable");
   const first = barRows({ draft, target, candidate: null, n: 3, order: "draft", keep: [] });
   assert.equal(first[0].id, 0);
+  const level = [1, 2, 3].map((id) => [id, 0.2]);
+  const apart = [3, 1].map((id) => [id, id / 10]);
+  assert.deepEqual(
+    barRows({ draft: apart, target: level, candidate: null, n: 3, order: "target", keep: [] }).map(({ id }) => id),
+    [3, 1, 2],
+    "equal ones in the order of the other list",
+  );
   assert.deepEqual(
     barRows({ draft: null, target, candidate: null, n: 3, order: "draft", keep: [] }).map(({ id, q }) => [id, q]),
     [
@@ -169,6 +180,10 @@ test("what rejected siblings left of both distributions is what the rule compare
   };
   const nodes = [node(1, { ...lists, p: 0.5, q: 0.6 }), node(2, { ...lists, p: 0.3, q: 0.4, reason: { p: 0, q: 1 } })];
   assert.equal(leftBy({ nodes }, 0), null, "none came before");
+  const cousin = { ...nodes[0], parent: 0, depth: 2 };
+  assert.equal(leftBy({ nodes: [cousin, nodes[1]] }, 1), null, "a child of another node is no sibling");
+  const own = [nodes[0], { ...nodes[1], reason: { p: 0.3, q: 0.4 } }];
+  assert.equal(leftBy({ nodes: own }, 1), null, "what the rule compared is what stands at the node");
   assert.deepEqual(leftBy({ nodes }, 1), {
     p: 0,
     q: 1,
@@ -183,9 +198,61 @@ test("what rejected siblings left of both distributions is what the rule compare
   });
   const other = [nodes[0], { ...nodes[1], reason: { p: 0.3, q: 0.9 } }];
   assert.equal(leftBy({ nodes: other }, 1).lists, null, "another way than this one: nothing is shown for it");
+  const half = [nodes[0], { ...nodes[1], reason: { p: 0.3, q: 1 } }];
+  assert.equal(leftBy({ nodes: half }, 1).lists, null, "the draft's share alone fits");
+  const raw = nodes.map(({ law_target: top_target, law_draft: top_draft, ...one }) => ({
+    ...one,
+    top_target,
+    top_draft,
+  }));
+  assert.deepEqual(leftBy({ nodes: raw }, 1), leftBy({ nodes }, 1), "at temperature 1 there are the raw lists alone");
   const run = recordedRun("fourth_try-0-stand");
   const found = run.rounds.flatMap((one) => one.nodes.map((_, i) => leftBy(one, i))).filter(Boolean);
   assert.ok(found.length > 100 && found.every(({ lists }) => lists));
+});
+
+test("p has to reach u times q where the rule tests their ratio, and nowhere else", () => {
+  const node = { p: 0.25, q: 0.5, u: 0.3, accept_prob: 0.5 };
+  assert.deepEqual(cutOf(node), { at: 0.15, name: "u times q" });
+  assert.equal(cutOf({ ...node, reason: { p: 0.1, q: 0.2 } })?.at, 0.3 * 0.2, "as the rule compared them");
+  for (const other of ["p", "q", "u", "accept_prob"]) assert.equal(cutOf({ ...node, [other]: null }), null, other);
+  assert.equal(cutOf({ ...node, accept_prob: 1 }), null, "another rule decided");
+  assert.equal(cutOf({ ...node, reason: { weight: 0.5 } }), null, "a block's weight is no ratio");
+  assert.equal(cutOf(null), null);
+});
+
+test("what is emitted beside a draft token is what stands at its place, at the end of the accepted path alone", () => {
+  const made = round({ drafted: 3, accepted: 1 });
+  const sibling = { token: 70, parent: 0, depth: 2, state: "rejected", rank: 4 };
+  const astray = { token: 71, parent: 2, depth: 4, state: "discarded", rank: 5 };
+  const store = createStore();
+  store.load([
+    trace("tree", [{ ...made, drafted: 5, nodes: [...made.nodes, sibling, astray] }]),
+    trace("lost", [round({ drafted: 1, accepted: 0 })]),
+  ]);
+  assert.equal(subject(createStore()), null, "there is nothing yet");
+  const at = (/** @type {number} */ node, key = "tree") => {
+    store.setCursor({ run: key, round: 0, node });
+    const { emitted, own } = subject(store);
+    return [emitted?.token, own];
+  };
+  assert.deepEqual(
+    [at(0), at(1), at(3)],
+    [
+      [10, true],
+      [11, false],
+      [11, false],
+    ],
+  );
+  assert.deepEqual(
+    [at(2), at(4)],
+    [
+      [undefined, false],
+      [undefined, false],
+    ],
+    "behind it another text would stand",
+  );
+  assert.deepEqual(at(0, "lost"), [10, false]);
 });
 
 test("the words of the strip stand beside the draw", () => {
