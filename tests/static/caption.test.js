@@ -33,6 +33,10 @@ test("a caption has the temperature and the seed of what is sampled, and the day
     "“Once” · target big, draft small · temperature 0.8 and 1, top-p 0.9, seed 3 · recorded 2026-11-23 to 2026-11-24",
   );
   assert.match(captionOf(stage([head("ar"), drawn(0.8, 3, "2026-11-24")])), / · greedy and temperature 0.8, /);
+  const days = ["2026-11-23", "2026-11-23", "2026-11-25", "2026-11-24"].map((day) => drawn(1, 3, day));
+  assert.match(captionOf(stage(days)), / recorded 2026-11-23 to 2026-11-25$/);
+  const whole = head("sd", { sampling: { temperature: 1, top_k: 0, top_p: 1 }, models: MODELS });
+  assert.equal(captionOf(stage([whole])), "“Once” · target big, draft small · temperature 1, seed 0");
 });
 
 test("a caption has the first words of one of several prompts", () => {

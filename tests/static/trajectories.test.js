@@ -21,6 +21,7 @@ const more = (from, pieces, reused, tau) => ({
 
 test("rounds grow a row; marks are put right from a position on", () => {
   const shown = fresh(HEAD);
+  assert.deepEqual([shown.live, shown.prompt, shown.methods[0].title], [true, "Once", "SAM"]);
   take(shown, START);
   take(shown, more(0, ["a", "b"], [0, 0], 2));
   take(shown, more(1, ["c"], [2, 2], 1.5));

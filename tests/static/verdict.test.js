@@ -73,6 +73,8 @@ test("while time is scrubbed there are numbers so far and no cause", () => {
     /2 target calls: \*\*3\.00\*\* tokens a target call, \*\*2\.75×\*\* the speed of .* so far \(once\)/,
   );
   assert.deepEqual([said.cause, said.id], ["", "so-far"]);
+  store.setTime({ at: 0 });
+  assert.equal(verdict(store).id, "empty");
 });
 
 test("lossy is said of a run whose text may differ, as its badge says it, not where the exact rule decides", () => {
@@ -118,6 +120,48 @@ test("with nothing chosen it speaks of the fastest that changes nothing, while r
   assert.match(verdict(store).line, /^fast/);
   store.status = { ...store.status, phase: "running" };
   assert.match(verdict(store).line, /^slow/);
+  const lossy = trace("lossy", times(rounds(2), 1), { guarantee: "lossy" });
+  store.load([...lanes, lossy], { compared: { verdicts: {}, divergences: [] } });
+  assert.match(verdict(store).line, /^fast/, "another text is no gain");
+  store.load([lossy], { compared: { verdicts: {}, divergences: [] } });
+  assert.match(verdict(store).line, /^lossy/);
+});
+
+test("recorded lanes ran one after the other where the earlier had ended when the later began", () => {
+  const how = (/** @type {number[]} */ seconds, total_ms = 2000) => {
+    const store = page({ chain: CHAIN }, {}, { recorded: "case" });
+    ["ar", "chain"].forEach((key, i) => {
+      const run = store.runs.get(key);
+      run.head.created = `2026-11-23T06:57:0${seconds[i]}+00:00`;
+      run.end = { ...run.end, prefill_ms: 500, total_ms };
+    });
+    return verdict(store).how;
+  };
+  for (const order of [
+    [0, 3],
+    [3, 0],
+  ])
+    assert.match(how(order), /, one lane after the other; prefill/, `${order}`);
+  assert.doesNotMatch(how([0, 1]), /one lane after/, "at once");
+  assert.doesNotMatch(how([0, 1]), /Run draws first/);
+  assert.doesNotMatch(how([0, 3], NaN), /one lane after/, "nobody knows when the first ended");
+});
+
+test("short runs that were just measured may be repeated; longer ones need not be", () => {
+  const how = (/** @type {number[]} */ ends, status = {}) => {
+    const store = page({ chain: CHAIN }, {}, status);
+    ["ar", "chain"].forEach((key, i) => {
+      store.runs.get(key).end.total_ms = ends[i];
+    });
+    return verdict(store).how;
+  };
+  assert.match(how([10, 10]), / A short run: Repeat gives a range\.$/);
+  assert.match(how([10, 10], { opened: true }), /; prefill excluded\. A short run\.$/);
+  for (const ends of [
+    [10, 60_000],
+    [60_000, 10],
+  ])
+    assert.match(how(ends), /; prefill and drawing excluded\.$/, `${ends}`);
 });
 
 test("few calls that made a wrong answer are no praise beside a right one", () => {
@@ -155,4 +199,7 @@ test("lanes that were stopped have no fewest calls, and that they were stopped i
   const cut = verdict(stopped(["eos", "stopped", "stopped"]));
   assert.doesNotMatch(cut.cause, /fewest|as few/);
   assert.match(cut.how, /Stopped: told is what ran until then/);
+  const broken = stopped(["eos", "eos", "eos"]);
+  broken.runs.get("chain").end = null;
+  assert.match(verdict(broken).how, /Unfinished: told is what arrived/);
 });
