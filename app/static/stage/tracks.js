@@ -34,6 +34,7 @@ import {
 
 const hTarget = (/** @type {Column} */ column) => column.token.h_target ?? column.node?.h_target ?? null;
 const hDraft = (/** @type {Column} */ column) => column.token.h_draft ?? column.node?.h_draft ?? null;
+const higher = (/** @type {Column} */ column) => Math.max(hTarget(column) ?? -Infinity, hDraft(column) ?? -Infinity);
 const keep = (/** @type {Column} */ column) => column.node?.accept_prob ?? null;
 const common = (/** @type {Column} */ column) => column.node?.overlap ?? null;
 const hasOverlap = (/** @type {Run} */ run) => extent(run, "overlap", common) >= 0;
@@ -82,13 +83,8 @@ export const TRACKS = [
     label: () => "entropy",
     unit: "nats",
     word: "entropy",
-    has: (run) =>
-      extent(run, "h", (column) => Math.max(hTarget(column) ?? -Infinity, hDraft(column) ?? -Infinity)) >= 0,
-    top: (run) =>
-      extent(run, "h", (column) => {
-        const most = Math.max(hTarget(column) ?? -1, hDraft(column) ?? -1);
-        return most < 0 ? null : most;
-      }),
+    has: (run) => extent(run, "h", higher) >= 0,
+    top: (run) => extent(run, "h", higher),
     paint(ctx, view) {
       base(ctx, view);
       bars(ctx, view, hDraft, "--draft-soft");
