@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { columns } from "../../app/static/columns.js";
 import { stateOf } from "../../app/static/draw.js";
 import { untested } from "../../app/static/inspector/chance.js";
 import { autoWidth, cells, keepAnchor, stepWidth, tickStep } from "../../app/static/stage/axis.js";
@@ -15,6 +16,7 @@ import { paintBand, paintRuler } from "../../app/static/stage/scorepaint.js";
 import { readStage, stagePairs } from "../../app/static/stage/stagelink.js";
 import { columnsIn, dirtyFrom, rowsOf } from "../../app/static/stage/tiles.js";
 import { bars } from "../../app/static/stage/trackpaint.js";
+import { trackOf } from "../../app/static/stage/tracks.js";
 import { createStore } from "../../app/static/store.js";
 import { NOT_YET } from "../../app/static/thresholds.js";
 import { round, trace } from "./runs.js";
@@ -89,8 +91,14 @@ test("bars that touch stand as high, and in the colours, as each by itself", () 
   const values = [0.2, 0.2, null, 0.9, 0.4, 0, 0.4, null, null, 1, 0.6];
   const list = values.map((value, i) => ({ value, colour: i % 3 ? "a" : "b" }));
   const ink = (name) => name;
-  for (const px of [0.5, 1, 3, 5]) {
-    const view = { run: null, list, first: 0, last: list.length, px, scroll: 0, y: 4, height: 20, top: 1, ink };
+  for (const [px, top] of [
+    [0.5, 1],
+    [1, 0.8],
+    [3, 1],
+    [5, 1],
+    [5, 2],
+  ]) {
+    const view = { run: null, list, first: 0, last: list.length, px, scroll: 0, y: 4, height: 20, top, ink };
     const pen = skyline(24);
     bars(
       pen,
@@ -103,7 +111,8 @@ test("bars that touch stand as high, and in the colours, as each by itself", () 
       const best = list.slice(from, to).reduce((a, b) => ((b.value ?? -1) > (a.value ?? -1) ? b : a));
       const end = px >= 4 ? x1 - 1 : x1;
       if (best.value !== null)
-        for (let x = x0; x < end; x += 1) want.set(`${best.colour}/${x}`, Math.max(1, Math.round(best.value * 20)));
+        for (let x = x0; x < end; x += 1)
+          want.set(`${best.colour}/${x}`, Math.max(1, Math.round(Math.min(1, best.value / top) * 20)));
     });
     assert.deepEqual(pen.tops, want, `${px} pixels a column`);
   }
@@ -196,6 +205,194 @@ test("marks of What if are filled where a decision hangs on them, hollow elsewhe
   ];
   assert.deepEqual(signs(null), all);
   assert.deepEqual(signs(5), all.slice(0, 3), "beyond it the text would be another");
+});
+
+/** A pen that keeps each rectangle and shape with its colour, its opacity where it has one, and from where to where it
+ * lies. */
+function recorder() {
+  /** @type {[string, number, number][]} */
+  const seen = [];
+  /** @type {number[]} */
+  let xs = [];
+  const note = (/** @type {string} */ colour, /** @type {number} */ from, /** @type {number} */ to) =>
+    seen.push([
+      ctx.globalAlpha === 1 ? colour : `${colour} ${ctx.globalAlpha}`,
+      Number(from.toFixed(2)),
+      Number(to.toFixed(2)),
+    ]);
+  const along = (/** @type {number} */ x) => xs.push(x);
+  /** @type {any} */
+  const pen = {
+    globalAlpha: 1,
+    fillStyle: "",
+    strokeStyle: "",
+    beginPath: () => {
+      xs = [];
+    },
+    moveTo: along,
+    lineTo: along,
+    roundRect: (/** @type {number} */ x, /** @type {number} */ _y, /** @type {number} */ w) => xs.push(x, x + w),
+    fillRect: (/** @type {number} */ x, /** @type {number} */ _y, /** @type {number} */ w) =>
+      note(ctx.fillStyle, x, x + w),
+    fill: () => note(ctx.fillStyle, Math.min(...xs), Math.max(...xs)),
+    stroke: () => note(`${ctx.strokeStyle} line`, Math.min(...xs), Math.max(...xs)),
+    fillText: (/** @type {string} */ text, /** @type {number} */ x) => note(`“${text}”`, x, x),
+  };
+  const ctx = new Proxy(pen, { get: (own, name) => Reflect.get(own, name) ?? (() => {}) });
+  return { ctx, seen };
+}
+
+test("spans lie over their tokens, in the colour of what became of them, and rejected drafts below", () => {
+  const made = createStore();
+  const relaxed = round({ drafted: 2, accepted: 2 });
+  const veto = round({ drafted: 1, accepted: 0 });
+  made.load([
+    trace("all", [
+      round({ drafted: 3, accepted: 1 }),
+      {
+        ...relaxed,
+        tokens: relaxed.tokens.map((token, i) => ({ ...token, origin: ["relaxed", "draft", "bonus"][i] })),
+      },
+      { ...veto, nodes: [{ ...veto.nodes[0], state: "vetoed" }] },
+      round(),
+    ]),
+  ]);
+  const run = made.runs.get("all");
+  const drawn = (/** @type {number} */ px, more = {}) => {
+    const { ctx, seen } = recorder();
+    const list = columns(run);
+    const view = {
+      run,
+      band: bandOf(run),
+      list,
+      first: 0,
+      last: list.length,
+      px,
+      scroll: 0,
+      ink: String,
+      y: 0,
+      ...more,
+    };
+    trackOf("spans").paint(ctx, view);
+    return seen;
+  };
+  const rejected = [
+    ["--draft-2", 10, 29],
+    ["--draft-2", 50, 59],
+  ];
+  assert.deepEqual(drawn(10), [
+    ["--draft-2", 1, 9],
+    ["--target line", 11.75, 18.25],
+    ["--judge", 21, 29],
+    ["--panel", 23, 27],
+    ["--draft-2", 31, 39],
+    ["--target-soft", 41, 49],
+    ["--target", 42.5, 47.5],
+    ["--target", 44.25, 45.75],
+    ["--judge line", 51.75, 58.25],
+    ["--judge line", 51.67, 58.33],
+    ["--neutral 0.55", 61, 69],
+    ...rejected,
+  ]);
+  assert.deepEqual(drawn(2), [
+    ["--draft-2", 0, 2],
+    ["--target", 2, 4],
+    ["--judge", 4, 6],
+    ["--draft-2", 6, 8],
+    ["--target-2", 8, 10],
+    ["--judge", 10, 12],
+    ["--neutral 0.55", 12, 14],
+    ["--draft-2", 2, 6],
+    ["--draft-2", 10, 12],
+  ]);
+  const part = drawn(10, { first: 2, last: 3, scroll: 20 });
+  assert.deepEqual(part, [
+    ["--judge", 1, 9],
+    ["--panel", 3, 7],
+    ["--draft-2", -10, 9],
+  ]);
+  const texts = drawn(40).filter(([what]) => what.startsWith("“"));
+  assert.deepEqual(
+    texts.map(([text, x]) => [text, x]),
+    [10, 11, 10, 11, 12, 10, 10].map((id, i) => [`“·t${id}”`, 40 * i + 20]),
+  );
+  assert.ok(!drawn(10).some(([what]) => what.startsWith("“")), "no room for text");
+  const step = round({ drafted: 2, accepted: 2, ids: [1, 2], fed: 0, extras: { reward: 0.9 } });
+  made.load([trace("steps", [step, step])]);
+  const steps = made.runs.get("steps");
+  assert.deepEqual(
+    bandOf(steps).spans.map(({ from, to }) => [from, to]),
+    [
+      [0, 2],
+      [2, 4],
+    ],
+    "two rounds are two spans",
+  );
+  const { ctx, seen } = recorder();
+  const view = { run: steps, band: bandOf(steps), list: columns(steps), first: 0, last: 4, px: 10, scroll: 0, y: 0 };
+  trackOf("spans").paint(ctx, { ...view, ink: String });
+  assert.deepEqual(
+    seen.filter(([what]) => what === "--judge line"),
+    [
+      ["--judge line", 1.75, 18.25],
+      ["--judge line", 1, 18.25],
+      ["--judge line", 21.75, 38.25],
+      ["--judge line", 21, 38.25],
+    ],
+    "a bracket under each",
+  );
+});
+
+test("where texts part, what filters leave out and what nobody has run is shaded from its place on", () => {
+  const place = { key: "a", top: 0, height: 60, folded: false, tracks: [], head: 0 };
+  const drawn = (/** @type {object} */ lane, /** @type {object} */ look = {}) => {
+    const { ctx, seen } = recorder();
+    const plain = { list: new Array(20).fill({}), parts: null, shift: 0, passes: null, whatif: null };
+    const axis = { px: 30, scroll: 60, width: 450, ink: String, tops: new Map(), widest: 1, ...look };
+    paintBand(ctx, place, { ...plain, ...lane }, axis);
+    return seen.filter(([what]) => what !== "--line 0.7").slice(0, -1);
+  };
+  assert.deepEqual(drawn({}), []);
+  assert.deepEqual(drawn({ parts: 5 }), [
+    ["--judge-soft 0.55", 90, 450],
+    ["--judge line", 90.5, 90.5],
+  ]);
+  assert.deepEqual(drawn({ parts: 1 }), [["--judge-soft 0.55", 0, 450]], "the place itself is left of what is shown");
+  assert.deepEqual(drawn({ parts: 18 }), [], "and here right of it");
+  assert.deepEqual(drawn({ parts: 5 }, { width: 900 })[0], ["--judge-soft 0.55", 90, 540], "to the end of the text");
+  const list = Array.from({ length: 8 }, (_, pos) => ({ pos }));
+  const passes = (/** @type {{pos: number}} */ { pos }) => [2, 5].includes(pos);
+  assert.deepEqual(drawn({ list, passes }, { scroll: 0 }), [
+    ["--panel 0.74", 0, 60],
+    ["--panel 0.74", 90, 150],
+    ["--panel 0.74", 180, 240],
+  ]);
+  const whatif = { marks: new Set(), settled: new Set(), changed: 3 };
+  const words = "“from here the text would differ: run to see”";
+  assert.deepEqual(drawn({ whatif }), [
+    ["--panel 0.7", 60, 540],
+    [words, 66, 66],
+  ]);
+  assert.deepEqual(drawn({ whatif: { ...whatif, changed: 17 } }, { width: 900 }), [["--panel 0.7", 480, 540]]);
+  assert.deepEqual(drawn({ shift: 4 }, { scroll: 0 }), [
+    ["--line-2 0.5", 0, 119],
+    ["“given: 4 forced”", 4, 4],
+  ]);
+  const grid = recorder();
+  paintBand(
+    grid.ctx,
+    place,
+    { list: [], parts: null, shift: 0, passes: null, whatif: null },
+    {
+      ...{ px: 30, scroll: 60, width: 150, ink: String, tops: new Map(), widest: 1 },
+    },
+  );
+  assert.deepEqual(grid.seen, [
+    ["--line 0.7", 0, 1],
+    ["--line 0.7", 60, 61],
+    ["--line 0.7", 120, 121],
+    ["--line", 0, 150],
+  ]);
 });
 
 test("every number of the ruler is whole, also the last one and those that lie on two tiles", () => {
@@ -322,6 +519,8 @@ test("a band tells what a veto ended, how far drafts reach and how wide they are
     ],
   );
   assert.deepEqual(drafts[1].breadth, [2, 1]);
+  assert.deepEqual(breadthOf({ levels: 3, drafted: 3, nodes: [] }), [1, 1, 1], "a chain of a light recording");
+  assert.deepEqual(breadthOf({ levels: 2, drafted: 5, nodes: [] }), [0, 0], "of a tree nobody knows");
   assert.deepEqual([widest, reach], [2, 4]);
 });
 
@@ -350,6 +549,15 @@ test("where texts part: the first token that differs, never for a lossless greed
     assert.equal(agreement(store, run, reference), at / reference.tokens.length);
   }
   assert.ok(runs.some((run) => partsAt(store, run, reference) !== null));
+  const made = createStore();
+  const lane = (/** @type {string} */ key, /** @type {number} */ id, more = {}) =>
+    trace(key, [round({ ids: [id] })], more);
+  const plain = { guarantee: "reference" };
+  made.load([lane("ar", 1, plain), lane("ar.2", 2, plain), lane("sd", 3), lane("other", 3, { prompt: "Twice" })]);
+  const first = referenceOf(made);
+  const parts = (/** @type {string} */ key) => partsAt(made, made.runs.get(key), first);
+  assert.deepEqual([first.key, parts("ar"), parts("sd"), parts("other")], ["ar", null, 0, null]);
+  assert.equal(partsAt(made, made.runs.get("sd"), null), null);
 });
 
 test("sorting puts the fewest calls, the most tokens a call, the fastest and the most faithful first", () => {

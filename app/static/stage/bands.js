@@ -174,4 +174,4 @@ export function sorted(store, by) {
 }
 
 /** @param {number|null} value */
-const negative = (value) => (value === null || value === undefined ? null : -value);
+const negative = (value) => (value === null ? null : -value);
