@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { flagsAt } from "../../app/static/flags.js";
 import { identityOf } from "../../app/static/identity.js";
 import { change, compare, exportLines, keep, load, readLines } from "../../app/static/reviews.js";
 import { keyOf, placeAt, placeOf, reviewsAt, runOf } from "../../app/static/runreviews.js";
@@ -56,6 +57,20 @@ test("a draft token of a light recording, which keeps no candidates, was accepte
   assert.deepEqual(states(light), states(full));
   for (const token of light.tokens) token.node = null;
   assert.deepEqual(states(light).slice(0, 2), ["draft", "correction"], "of the draft model alone, which none accepts");
+});
+
+test("a review carries what its place wrote, and which models wrote it", () => {
+  const models = { target: { id: "big", revision: "abc" }, draft: { id: "small" }, judge: {} };
+  const run = made({ models });
+  const at = (/** @type {"token" | "round" | "run"} */ place, where = AT) => {
+    const { piece, state, draft, models: named } = placeOf(run, place, where, PAGE);
+    return [piece, state, draft, named];
+  };
+  const named = "target big@abc, draft small, judge ?";
+  assert.deepEqual(at("token"), [" t11", "rejected", " t91", named]);
+  assert.deepEqual(at("token", { ...AT, node: null }), [" t11", "correction", "", named]);
+  assert.deepEqual(at("round"), [" t10 t11", "1 of 2 accepted", "", named]);
+  assert.deepEqual(at("run"), [" t10 t11 t20 t21", "limit", "", named]);
 });
 
 test("a run that has not ended has no review of the whole", () => {
@@ -119,6 +134,10 @@ test("a position tells its reviews, as long as the run wrote the same there", ()
   assert.deepEqual(
     reviewsAt(made(), 1).map(({ verdict }) => verdict),
     ["agree"],
+  );
+  assert.deepEqual(
+    flagsAt(made(), 1).map(({ kind, words }) => [kind, words]),
+    [["review", "Your review: agree."]],
   );
   assert.deepEqual(reviewsAt(made(), 0), []);
   assert.deepEqual(reviewsAt(made({ seed: 7 }), 1), [], "another run");

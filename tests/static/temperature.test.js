@@ -9,6 +9,7 @@ const { samplings, cases } = vectorsOf("temperature");
 const NEAR = 2e-4; // models in single precision, run another way than when the trace was recorded
 const runs = new Map([...new Set(cases.map(({ run }) => run))].map((name) => [name, recordedRun(name)]));
 const sampled = runs.get("sampled-1-sd");
+const AT = { temperature: 0.8, top_k: 0, top_p: 1 };
 
 test("the engine's acceptance probability lies within the page's range, under every sampling", () => {
   const widths = samplings.map(() => []);
@@ -115,4 +116,70 @@ test("what is said counts what the lists settle and names the first change; a gr
     temperatureWords(light, reheated(light, 1), 1),
     /does not hold the probabilities .* \(.*lightly, or nothing was tested\)/,
   );
+});
+
+test("a draft token has a chance at another temperature where the recorded numbers give its own decision back", () => {
+  const index = sampled.rounds.findIndex(({ nodes }) => nodes[0]?.reason && acceptanceAt(sampled, { nodes }, 0, AT));
+  const { nodes } = sampled.rounds[index];
+  const found = (/** @type {object} */ more) =>
+    acceptanceAt(sampled, { nodes: [{ ...nodes[0], ...more }, ...nodes.slice(1)] }, 0, AT);
+  assert.ok(found({}));
+  const { reason, accept_prob: was } = nodes[0];
+  for (const more of [
+    { u: null },
+    { accept_prob: null },
+    { reason: null },
+    { reason: { ...reason, fired: true } },
+    { reason: { ...reason, q: undefined } },
+    { top_target: [] },
+    { top_draft: [] },
+    { accept_prob: was > 0.5 ? was - 0.4 : was + 0.4 },
+  ])
+    assert.equal(found(more), null, Object.keys(more)[0]);
+  const second = { nodes: [nodes[0], { ...nodes[0], parent: nodes[0].parent }] };
+  assert.equal(acceptanceAt(sampled, second, 1, AT), null, "a rejected sibling took some of p with it");
+});
+
+test("what the recording does not decide is counted as tested alone, and said to be open", () => {
+  const light = {
+    ...sampled,
+    rounds: sampled.rounds.map((one) => ({ ...one, nodes: one.nodes.map((node) => ({ ...node, reason: null })) })),
+  };
+  const { known, tested, changed } = reheated(light, 0.1);
+  assert.deepEqual([known, tested, changed], [0, reheated(sampled, 0.1).tested, null]);
+  const said = (/** @type {number} */ known) =>
+    temperatureWords(sampled, { ...reheated(sampled, 0.1), known, tested: 7 }, 0.1);
+  assert.match(said(0), /^This trace does not hold the probabilities/);
+  assert.match(said(5), / For the other 2 the 10 are not enough/);
+  assert.doesNotMatch(said(7), /not enough/);
+});
+
+test("what lies beyond the list weighs between what it would in equal parts and in as few as can be", () => {
+  const top = [
+    [0, 0.5],
+    [1, 0.25],
+  ];
+  const near = (/** @type {number[]} */ found, /** @type {number[]} */ wanted) =>
+    found.forEach((one, i) => assert.ok(Math.abs(one - wanted[i]) < 1e-3, `${found}, not ${wanted}`));
+  for (const temperature of [0.5, 2]) {
+    const power = 1 / temperature;
+    const sampling = { temperature, top_k: 0, top_p: 1 };
+    const known = 0.5 ** power + 0.25 ** power;
+    const range = (/** @type {number} */ own, /** @type {number} */ even, /** @type {number} */ few) => [
+      known + own + Math.min(even, few),
+      known + own + Math.max(even, few),
+    ];
+    const none = distributionAt(top, 10, sampling);
+    near(none.total, range(0, 8 * (0.25 / 8) ** power, 0.25 ** power));
+    near(none.weigh(0), [0.5 ** power, 0.5 ** power]);
+    near(none.weigh(5), [0, 0.25 ** power]);
+    const one = distributionAt(top, 10, sampling, [5, 0.125]);
+    near(one.total, range(0.125 ** power, 7 * (0.125 / 7) ** power, 0.125 * 0.25 ** (power - 1)));
+    near(one.weigh(5), [0.125 ** power, 0.125 ** power]);
+    near(one.weigh(6), [0, 0.25 ** power]);
+    const cut = distributionAt(top, 10, { ...sampling, top_k: 5 }, [5, 0.125]);
+    near(cut.weigh(5), [0, 0.125 ** power], "it may be cut off");
+    const listed = distributionAt(top, 10, sampling, [1, 0.25]);
+    near(listed.total, none.total, "what is in the list is counted once");
+  }
 });
