@@ -10,7 +10,8 @@ import { autoWidth, cells, keepAnchor, stepWidth, tickStep } from "../../app/sta
 import { agreement, bandOf, breadthOf, firstFrom, partsAt, referenceOf, sorted } from "../../app/static/stage/bands.js";
 import { cardLines } from "../../app/static/stage/hovercard.js";
 import { belowTitle, layoutBands, placeAt } from "../../app/static/stage/layout.js";
-import { lineAt } from "../../app/static/stage/positiontable.js";
+import { entryAt, lineAt } from "../../app/static/stage/positiontable.js";
+import { contentOf, headOf } from "../../app/static/stage/scorecontent.js";
 import { rangeOf } from "../../app/static/stage/scoreinput.js";
 import { paintBand, paintRuler } from "../../app/static/stage/scorepaint.js";
 import { readStage, stagePairs } from "../../app/static/stage/stagelink.js";
@@ -19,9 +20,11 @@ import { bars } from "../../app/static/stage/trackpaint.js";
 import { trackOf } from "../../app/static/stage/tracks.js";
 import { createStore } from "../../app/static/store.js";
 import { NOT_YET } from "../../app/static/thresholds.js";
+import { vectorsOf } from "./recorded.js";
 import { round, trace } from "./runs.js";
 import { recordedStore } from "./storeofcase.js";
 
+const { thresholds } = vectorsOf("thresholds");
 const store = recordedStore("all_methods");
 const runs = [...store.runs.values()];
 
@@ -614,6 +617,121 @@ test("a light recording tells what became of its draft tokens, though it has non
   assert.equal(stateOf(run.tokens[0], null), "accepted");
   assert.deepEqual(untested(null, run.rounds[0]), ["recorded lightly:", "without its numbers"]);
   assert.deepEqual(untested(null, alone.rounds[0]), ["no draft token here:", "nothing to test"]);
+});
+
+/** A tree whose first round rejects a draft token and vetoes another, beside the text of the target. */
+function told() {
+  const made = createStore();
+  const tree = round({ drafted: 3, accepted: 1, levels: 2, ids: [10, 11], tcr: 1 });
+  const [kept, lost, sibling] = tree.nodes;
+  const numbers = { p: 0.25, q: 0.5, accept_prob: 0.5, h_draft: 1.5, h_target: 2, overlap: 0.6, judge: 0.04 };
+  const veto = round({ drafted: 1, accepted: 0, ids: [30] });
+  made.load([
+    trace(
+      "ar",
+      [10, 11, 12].map((id) => round({ ids: [id] })),
+      { guarantee: "reference" },
+    ),
+    trace("tree", [
+      {
+        ...tree,
+        nodes: [
+          { ...kept, p: 0.75 },
+          { ...lost, ...numbers },
+          { ...sibling, parent: 0, depth: 2 },
+        ],
+      },
+      { ...veto, nodes: [{ ...veto.nodes[0], state: "vetoed" }], tokens: [{ ...veto.tokens[0], h_target: 0.5 }] },
+    ]),
+  ]);
+  return { made, run: made.runs.get("tree") };
+}
+
+test("a line of a position tells the decision, its numbers, and from where on it is another text", () => {
+  const { made, run } = told();
+  const line = (/** @type {number} */ pos) => lineAt(made, run, pos);
+  assert.equal(line(0), "accepted, p 0.75, draft rank 1");
+  assert.equal(line(1), "#91 rejected, p 0.25, ·t11 instead, judge 0.04");
+  assert.equal(line(2), "#90 vetoed, ·t30 instead, another text");
+  assert.equal(line(-1), "given: this beginning was forced");
+  assert.equal(line(3), "ended at 3");
+  made.setTime({ at: 1 });
+  assert.equal(line(2), "not there yet");
+  made.setTime({ at: Infinity });
+  const { state, tcr, other } = entryAt(made, run, 2);
+  assert.deepEqual([state, tcr, other], ["vetoed", 0, true]);
+  assert.deepEqual([entryAt(made, run, 1).state, entryAt(made, run, 1).other], ["correction", false]);
+  assert.equal(entryAt(made, made.runs.get("ar"), 0).tcr, null, "without a draft there is no rank");
+  made.load([trace("chain", [round({ drafted: 2, accepted: 2 })])]);
+  assert.equal(lineAt(made, made.runs.get("chain"), 0), "accepted", "in a chain ranks say nothing");
+});
+
+test("a card tells the token under the pointer: of a correction both, of a draft token its own numbers", () => {
+  const { made } = told();
+  const card = (/** @type {object} */ place) => cardLines(made, { run: "tree", ...place });
+  const both = [
+    "·t11  correction",
+    "tree, position 1, round 0",
+    "rejected there: #91",
+    "p 0.25, q 0.50, P(accept) 0.50 (raw distribution)",
+    "entropy: draft 1.50, target 2.00 nats",
+    "Judge: importance 0.04, rejected as important.",
+  ];
+  assert.deepEqual(card({ pos: 1 }), both);
+  assert.deepEqual(card({ pos: 1, round: 0, node: 1 }), ["#91  rejected", both[1], both[3], both[4]]);
+  assert.deepEqual(card({ pos: 0, round: 0, node: 0 }), [
+    "·t10  accepted",
+    "tree, position 0, round 0",
+    "p 0.75 (raw distribution)",
+  ]);
+  assert.deepEqual(card({ pos: 2 }), [
+    "·t30  correction",
+    "tree, position 2, round 1",
+    "rejected there: #90",
+    "entropy: target 0.50 nats",
+    "another text than the reference since position 2",
+  ]);
+  assert.deepEqual(card({ round: 0, node: 2, pos: 1 })[0], "#92  discarded");
+  assert.deepEqual([card({ pos: 9 }), cardLines(made, { run: "none", pos: 0 })], [[], []]);
+});
+
+test("heads tell a track's scale or its limit, and what a run has not", () => {
+  const { made, run } = told();
+  made.setOption("tracks", ["entropy", "overlap", "reason.rank", "steps", "iterations"]);
+  run.card.threshold = thresholds.entropy_veto;
+  run.head.knobs = {
+    tau_entropy: 2,
+    tau_overlap: 0.5,
+    tau_entropy_draft: -1,
+    entropy_temperature: 1,
+    ablation: "none",
+  };
+  run.rounds[0].nodes[1].reason = { rank: 7 };
+  const content = contentOf(made, () => false, 0);
+  const of = (/** @type {string} */ key) => {
+    const place = content.places.find((one) => one.key === key);
+    return headOf(made, content, content.lanes.get(key), place);
+  };
+  assert.deepEqual(of("tree").labels, ["", "entropy 0–2, limit 2", "overlap@5, limit 0.5", "rank 0–7"]);
+  assert.deepEqual(of("tree").briefs, ["", "entropy 0–2", "overlap@5", "rank 0–7"]);
+  assert.deepEqual(of("tree").nones, ["", "", "", ""]);
+  assert.deepEqual(of("ar").labels, ["", "entropy, nats", "overlap", "rank"]);
+  assert.deepEqual(of("ar").nones, ["", "no entropies", "no overlap", "not recorded"]);
+  assert.deepEqual(
+    [...content.tops],
+    [
+      ["spans", 1],
+      ["entropy", 2],
+      ["overlap", 1],
+      ["reason.rank", 7],
+    ],
+  );
+  assert.equal(content.count, 3);
+  assert.equal(of("tree").figures.agrees, 2 / 3);
+  made.load([trace("sd", [round({ drafted: 1, accepted: 0, ids: [1] })])]);
+  const one = made.runs.get("sd");
+  one.rounds[0].nodes[0].h_draft = 2.3;
+  assert.equal(contentOf(made, () => false, 0).tops.get("entropy"), 3, "a scale ends at a whole number");
 });
 
 test("the stage in a link comes back as it was; what nobody knows is left out", () => {
