@@ -687,7 +687,7 @@ test("a card tells the token under the pointer: of a correction both, of a draft
   assert.deepEqual(card({ pos: 2 }), [
     "·t30  correction",
     "tree, position 2, round 1",
-    "rejected there: #90",
+    "vetoed there: #90",
     "entropy: target 0.50 nats",
     "another text than the reference since position 2",
   ]);

@@ -44,7 +44,7 @@ export function cardLines(store, sel) {
   return [
     `${id === undefined ? "?" : pieceOf(run, id)}  ${SIGNS[state ?? ""]?.label ?? state ?? ""}`,
     `${nameOf(store, run)}, position ${sel.pos}, round ${sel.round ?? column?.round}`,
-    column?.ghost && token && node ? `rejected there: ${pieceOf(run, node.token)}` : "",
+    column?.ghost && token && node ? `${node.state} there: ${pieceOf(run, node.token)}` : "",
     step ? stepWords(step) : "",
     numbers.length ? `${numbers.join(", ")} (${kind})` : "",
     entropies.length ? `entropy: ${entropies.join(", ")} nats` : "",
