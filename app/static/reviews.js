@@ -211,7 +211,7 @@ function placeIn(one, line) {
     numbers.find(([, number]) => number !== null && !Number.isSafeInteger(number));
   if (!place || wrong)
     throw new Error(
-      `Line ${line} is no review of a run: ${wrong ? wrong[0] : "place"} must be ` +
+      `Line ${line} is no review of a run: ${place && wrong ? wrong[0] : "place"} must be ` +
         `${!place ? PLACES.join(", ") : `a ${NUMBERS.some((name) => name === wrong?.[0]) ? "whole number" : "text"}`}.`,
     );
   return /** @type {ReviewedPlace} */ ({ place, ...Object.fromEntries(texts), ...Object.fromEntries(numbers) });

@@ -116,6 +116,7 @@ test("a line of a run that is too long, of another kind or of no place is refuse
   assert.equal(readLines(JSON.stringify(good)).items["run|x"].of.round, 1);
   const bad = [
     [{ place: "page" }, /Line 1 is no review of a run: place must be token, round, run/],
+    [{ place: "page", round: "1" }, /place must be token, round, run/],
     [{ round: "1" }, /round must be a whole number/],
     [{ position: 1.5 }, /position must be a whole number/],
     [{ piece: 3 }, /piece must be a text/],
@@ -124,6 +125,9 @@ test("a line of a run that is too long, of another kind or of no place is refuse
     [{ item: "__proto__" }, /needs an item/],
   ];
   for (const [more, said] of bad) assert.throws(() => readLines(JSON.stringify({ ...good, ...more })), said);
+  const longest = { item: "x".repeat(1000), note: null, why: "x".repeat(8000), position: null };
+  const { note, of } = readLines(JSON.stringify({ ...good, ...longest })).items[longest.item];
+  assert.deepEqual([note, of.why.length, of.position], ["", 8000, null]);
 });
 
 test("a position tells its reviews, as long as the run wrote the same there", () => {
