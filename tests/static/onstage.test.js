@@ -41,6 +41,7 @@ test("the numbers of each lane of a method, and none of one that did not run", (
   });
   assert.equal(told("plain").text, undefined);
   assert.equal(told("plain")["draft calls"], undefined);
+  assert.equal(told("silent").text, "the reference's");
   assert.equal(told("silent").draft, "none: it drafted nothing");
   assert.equal(told("silent").accepted, undefined);
   const { "target calls": target, "draft calls": draft, "tokens a call": tau } = told("alone");

@@ -66,3 +66,28 @@ test("a method may be called as what every object has", () => {
   for (const name of ["__proto__", "constructor", "toString"])
     assert.equal(tablesOf(section(row(name)), "")[0].rows[0][0], name);
 });
+
+test("each measure has its own kind of number, and one without an interval no bracket", () => {
+  const one = { mean: 40.5, low: null, high: null, n: 1 };
+  const found = tablesOf(
+    section(
+      row("AR", { rougeL: span(30, 20, 40), response_tokens: span(9, 8, 10), majority: span(0.5, 0.25, 0.75) }),
+      row("SD", { bleu: one, bleu_relative: span(98, 90, 99), majority_difference: { ...one, mean: -0.25 } }),
+    ),
+    "",
+  ).find(({ name }) => name === "Quality");
+  assert.deepEqual(found.rows, [
+    ["AR", "50 % (25 % to 75 %)", "–", "–", "–", "30.0 (20.0 to 40.0)", "9.0 (8.0 to 10.0)"],
+    ["SD", "–", "−25 %", "40.5", "98.0 (90.0 to 99.0)", "–", "–"],
+  ]);
+});
+
+test("methods are compared by calls and tokens a prompt, and by the shares of their time", () => {
+  const one = { ...row("SD"), calls: 1234.4, speedup: { mean: 1.5, low: null, high: null, n: 1 } };
+  const tables = tablesOf(section(one), "");
+  const of = (/** @type {string} */ name) => tables.find((table) => table.name === name)?.rows[0];
+  assert.deepEqual(of("Methods"), [
+    ...["SD", "1,234", "2.0 (1.0 to 3.0)", "9", "4 (3 to 5)", "2.00 (1.00 to 3.00)", "1.50"],
+  ]);
+  assert.deepEqual(of("Where the time goes"), ["SD", "1.00", "2.00", "1.00", "50 %", "25 %"]);
+});

@@ -123,6 +123,23 @@ test("lines stand at the limits in force, once each, and a folded knob cannot be
   assert.deepEqual(movable({ ...run, card }), ["tau_entropy", "tau_overlap"]);
 });
 
+test("a decision hangs on a veto where it bars what was accepted, on an override where the exact rule rejects", () => {
+  const veto = { effect: "veto", bars: "proposed" };
+  for (const [threshold, greedy, ...states] of [
+    [veto, true, "accepted", "vetoed"],
+    [veto, false, "accepted", "vetoed", "rejected"],
+    [{ ...veto, bars: "choice" }, true, "accepted", "vetoed", "rejected"],
+    [{ effect: "override" }, true, "rejected", "relaxed"],
+    [{ effect: "decide" }, true, "accepted", "vetoed", "rejected", "relaxed"],
+  ])
+    for (const state of ["accepted", "vetoed", "rejected", ...(threshold.effect === "veto" ? [] : ["relaxed"])])
+      assert.equal(
+        rules.matters(/** @type {any} */ (threshold), {}, Boolean(greedy), state),
+        states.includes(state),
+        `${JSON.stringify(threshold)} ${greedy} ${state}`,
+      );
+});
+
 const BROKEN = [
   ["right + one.tolerance", "right"],
   ["right - one.tolerance", "right"],

@@ -31,6 +31,9 @@ test("a selection is right at the round and node of an answer", () => {
   assert.equal(isRight(task, { round: 5, node: null, pos: 20 }), true);
   assert.equal(isRight(task, { round: 5, node: null, pos: 21 }), false);
   assert.equal(isRight(task, { round: 3, node: null, pos: 10 }), true);
+  assert.equal(isRight(task, { round: 5, node: 4, pos: 20 }), true, "where the place is a position");
+  assert.equal(isRight({ kind: "choice", answers: task.answers }, { round: 3, node: 2, pos: 10 }), false);
+  assert.equal(isRight({ kind: "select" }, { round: 3, node: 2, pos: 10 }), false);
 });
 
 test("a setting is right where the count at or below it is the wanted one", () => {

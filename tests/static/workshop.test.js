@@ -72,7 +72,8 @@ test("what is no mined file is refused with its name and line", () => {
   assert.throws(() => readMined("", "x"), /x is no mined file/);
   assert.throws(() => readMined("{}\nnot json", "x"), /x, line 2 is not JSON/);
   assert.throws(() => readMined(JSON.stringify({ ...HEAD, schema: 2 }), "x"), /"schema": 1/);
-  assert.throws(() => readMined(file({ kind: "prompt" }), "x"), /no mined prompt/);
+  for (const lack of ["labels", "final", "kind"])
+    assert.throws(() => readMined(file({ ...prompt("p", []), [lack]: undefined }), "x"), /no mined prompt/, lack);
 });
 
 test("a label that cannot be drawn is refused in words, and nothing of its file is taken", () => {
@@ -84,7 +85,8 @@ test("a label that cannot be drawn is refused in words, and nothing of its file 
     refused(wrong);
   for (const name of ["target_text", "draft_text"]) refused(label(1, { [name]: undefined }));
   refused(label(1, { draft_piece: {} }));
-  for (const more of [{ prompt: 1 }, { text: {} }, { pieces: "abc" }, { pieces: [1] }]) refused(label(1), more);
+  for (const more of [{ prompt: 1 }, { text: {} }, { pieces: "abc" }, { pieces: [1] }, { pieces: ["a", 1] }])
+    refused(label(1), more);
   const head = (more) => () => readMined(JSON.stringify({ ...HEAD, ...more }), "x");
   assert.throws(head({ task: undefined }), /x cannot be shown: task of its first line must be a text\./);
   assert.throws(head({ models: 3 }), /models of its first line must be an object/);
@@ -99,6 +101,7 @@ test("a label's tokens as text, and where two texts part", () => {
   assert.equal(pieceOfLabel(label(1, { draft_piece: "" }), "draft"), "#2");
   assert.equal(firstDifference("it is 48 apples", "it is 42 apples"), 6, "moved back to the start of the word");
   assert.equal(firstDifference("same", "same"), -1);
+  assert.deepEqual([firstDifference("12", "123"), firstDifference("", "a"), firstDifference("a b", "a c")], [0, 0, 2]);
 });
 
 test("filters: label, token, score and review, all of them at once", () => {
@@ -113,6 +116,10 @@ test("filters: label, token, score and review, all of them at once", () => {
   change(reviews, item.key, { verdict: "disagree", star: true });
   assert.ok(holds({ reviewed: "yes" }) && holds({ reviewed: "disagree" }) && holds({ reviewed: "star" }));
   assert.ok(!holds({ reviewed: "unsure" }) && !holds({ reviewed: "no" }));
+  assert.ok(holds({ task: "arithmetic" }));
+  const [unscored] = readMined(file(prompt("p", [label(1)])), "own").items;
+  assert.ok(passes(unscored, {}, reviews));
+  for (const filter of [{ low: 0 }, { high: 1 }]) assert.ok(!passes(unscored, filter, reviews), "without a score");
 });
 
 test("a review without verdict, note and star is forgotten", () => {
@@ -198,6 +205,10 @@ test("a column is sorted either way with what is not known last", () => {
   assert.deepEqual(
     inOrder([0.2, null, 0.9, 0.05], (one) => one, true),
     [0.9, 0.2, 0.05, null],
+  );
+  assert.deepEqual(
+    inOrder(["b", 10, 9, "a"], (one) => one, false),
+    [9, 10, "a", "b"],
   );
   assert.deepEqual(
     inOrder(["10", "9", ""], (one) => one, true),
