@@ -117,7 +117,8 @@ test("filters: label, token, score and review, all of them at once", () => {
   assert.ok(holds({ reviewed: "yes" }) && holds({ reviewed: "disagree" }) && holds({ reviewed: "star" }));
   assert.ok(!holds({ reviewed: "unsure" }) && !holds({ reviewed: "no" }));
   assert.ok(holds({ task: "arithmetic" }));
-  const [unscored] = readMined(file(prompt("p", [label(1)])), "own").items;
+  assert.ok(!holds({ high: 0.49 }));
+  const [unscored] = readMined(file(prompt("p", [label(1, { score: null })])), "own").items;
   assert.ok(passes(unscored, {}, reviews));
   for (const filter of [{ low: 0 }, { high: 1 }]) assert.ok(!passes(unscored, filter, reviews), "without a score");
 });
