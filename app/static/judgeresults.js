@@ -5,6 +5,7 @@ import { commandline } from "./commandline.js";
 import { h } from "./dom.js";
 import { fmt, perCall, percent } from "./draw.js";
 import { plotted } from "./plot.js";
+import { interval } from "./trajectorypool.js";
 
 /**
  * @typedef {import("./types/analysis.js").Interval} Interval
@@ -12,17 +13,10 @@ import { plotted } from "./plot.js";
  * @typedef {import("./types/measured.js").JudgedSetting} JudgedSetting
  */
 
-/** @param {Interval | null} interval */
-const whole = (interval) =>
-  interval ? `${percent(interval.mean)} (${percent(interval.low)} to ${percent(interval.high)})` : "–";
-
+const one = (/** @type {number} */ value) => value.toFixed(1).replace("-", "−");
+const points = (/** @type {number} */ share) => one(100 * share);
 /** Points lost. @param {Interval | null} drop */
-const lost = (drop) => (drop ? `${points(drop.mean)} (${points(drop.low)} to ${points(drop.high)})` : "–");
-const points = (/** @type {number | null} */ share) => (100 * (share ?? Number.NaN)).toFixed(1);
-
-/** BLEU, 0 to 100. @param {Interval | null | undefined} score */
-const scored = (score) => (score ? `${one(score.mean)} (${one(score.low)} to ${one(score.high)})` : "–");
-const one = (/** @type {number | null} */ value) => (value ?? Number.NaN).toFixed(1);
+export const lost = (drop) => interval(drop, points);
 
 /** @param {HTMLElement} spot @param {import("./types/workshop.js").Workshop} ctx */
 export async function drawAccuracy(spot, ctx) {
@@ -102,9 +96,9 @@ function numbers({ rows, groups }) {
     groups[row.group] ?? row.group,
     row.group === "draft" ? "–" : perCall(row.tokens_per_call),
     row.group === "draft" ? "–" : perCall(row.accepted_per_call),
-    whole(row.accuracy),
+    interval(row.accuracy, percent),
     lost(row.accuracy_drop),
-    ...(bleu ? [scored(row.bleu), scored(row.bleu_drop)] : []),
+    ...(bleu ? [interval(row.bleu, one), interval(row.bleu_drop, one)] : []), // 0 to 100
   ];
   return h(
     "details.numbers",

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { lost } from "../../app/static/judgeresults.js";
 import { fresh, reusedShare, take } from "../../app/static/trajectorydata.js";
 import { chance, each, interval } from "../../app/static/trajectorypool.js";
 
@@ -72,4 +73,6 @@ test("numbers of one column have as many decimals", () => {
   assert.equal(interval({ ...value, low: null }, each), "2.50");
   assert.equal(interval(null, each), "–");
   assert.equal(chance(-0.0171), "−0.017");
+  assert.equal(lost({ mean: 0.004, low: -0.002, high: 0.01, n: 1000 }), "0.4 (−0.2 to 1.0)");
+  assert.equal(lost({ mean: 1, low: null, high: null, n: 1 }), "100.0", "one problem has no interval");
 });
