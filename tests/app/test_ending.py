@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,27 @@ def test_the_end_waits_for_those_at_work_and_takes_no_more():
     go.set()
     assert end.wait(20)
     thread.join(20)
+
+
+def test_what_is_watched_is_closed_with_who_watches():
+    class Items:
+        closed = False
+
+        def __iter__(self) -> Iterator[int]:
+            return self
+
+        def __next__(self) -> int:
+            return 1
+
+        def close(self) -> None:
+            self.closed = True
+
+    items = Items()
+    watched = Ending().watched(items)
+    assert next(watched) == 1 and not items.closed
+    watched.close()  # type: ignore[attr-defined]
+    assert items.closed
+    assert list(Ending().watched(iter([1, 2]))) == [1, 2], "what cannot be closed is read to its end"
 
 
 @pytest.fixture

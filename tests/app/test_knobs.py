@@ -28,3 +28,10 @@ def test_a_card_carries_all_its_words():
 def test_unknown_method():
     with pytest.raises(ConfigError, match="Did you mean 'chain'"):
         find(CARDS, "chein")
+
+
+def test_a_card_says_why_it_cannot_run_or_how_it_runs_otherwise():
+    cards = catalogue(CARDS, {"chain": "No draft."}, here=lambda card: f"{card.name} drafts otherwise.")
+    told = {card["name"]: (card["unavailable"], card["here"]) for card in cards}
+    assert told["chain"] == ("No draft.", "") and told["bush"] == ("", "bush drafts otherwise.")
+    assert all((card["unavailable"], card["here"]) == ("", "") for card in catalogue(CARDS))

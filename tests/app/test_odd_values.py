@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,20 @@ def test_a_body_of_very_many_values_is_refused_before_it_is_read(odd: bytes, mon
     with pytest.raises(ConfigError, match="values" if b"," in odd else "JSON object"):
         Signatures({}, {}, {}, {}).check("/gradio_api/call/load_trace", b'{"data": [' + odd + b"]}")
     assert len(read) == (b"," not in odd) and time.perf_counter() - began < 0.5
+
+
+def test_values_may_be_named_where_the_endpoint_has_such_a_name_and_none_is_lacking() -> None:
+    signatures = Signatures({"explain": ("text", "round_index", "node")}, {"explain": ("text", "round_index")}, {}, {})
+    for given, wrong in [
+        ({"text": "x", "round_index": 0}, ""),
+        ({"text": "x", "round_index": 0, "node": None}, ""),
+        ({"text": "x", "round_index": 0, "nod": 1}, "Did you mean 'node'"),
+        ({"text": "x"}, "explain lacks round_index"),
+    ]:
+        with pytest.raises(ConfigError, match=wrong) if wrong else nullcontext():
+            signatures.check("/gradio_api/call/v2/explain", json.dumps(given).encode())
+    with pytest.raises(ConfigError, match="Did you mean 'explain'"):
+        signatures.check("/gradio_api/call/v2/explian", b"{}")
 
 
 def test_a_long_text_is_one_value(base: str) -> None:

@@ -283,6 +283,14 @@ def test_a_public_server_runs_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
         run_python("x = 1")
 
 
+def test_the_page_over_recorded_runs_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        start.main(["page", "--help"])
+    assert ended.value.code == 0 and capsys.readouterr().out.startswith("usage: draftscope page ")
+    assert start.main(["page", "--case", "nobody"]) == 2
+    assert "case" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("misspelt", "meant"), [("sevre", "serve"), ("pgae", "page"), ("rnu", "run")])
 def test_a_command_that_is_none_is_told_with_the_nearest(
     capsys: pytest.CaptureFixture[str], misspelt: str, meant: str

@@ -2,6 +2,7 @@ import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from app.state import Limits
 from engine.analysis.reading import draft_tokens
 from engine.errors import ConfigError, TraceError
 from engine.methods import CARDS as METHODS
-from engine.trace.events import Event, RunEnded, RunStarted
+from engine.trace.events import Cell, Event, Round, RunEnded, RunStarted
 from engine.trace.store import Trace, unpack
 from tests.app.fakes import sentence
 from tests.app.synthetic import CARDS, events
@@ -141,3 +142,30 @@ def test_a_composed_method_in_an_old_file_has_the_card_of_its_parts() -> None:
     other: list[Event] = [replace(run.head, method="model+chain+own", title="Of others"), *run.rounds]
     (lane,) = recorded.lanes([Trace(other)], CARDS, None)
     assert lane["card"]["title"] == "Of others" and not lane["card"]["knobs"]
+
+
+def test_each_decision_has_its_sentence_in_a_large_tree_those_that_were_tested():
+    asked: list[tuple[Any, Any]] = []
+
+    def why(_head: Any, _round: Any, index: Any, token: Any, pieces: Any) -> str:
+        assert pieces is narrator._pieces
+        asked.append((index, token))
+        return f"{index} {token and token.pos}"
+
+    narrator = recorded.Narrator(why)
+    head, round_, *_ = events("chain", 4)
+    assert isinstance(round_, Round) and len(round_.nodes) > 1
+    narrator.message(head)
+    told = narrator.message(round_)
+    assert [node["why"] for node in told["nodes"]] == [f"{i} None" for i in range(len(round_.nodes))]
+    owned = [token.node for token in round_.tokens]
+    assert [token["why"] for token in told["tokens"]] == [
+        f"None {token.pos}" if node is None else f"{node} None"
+        for node, token in zip(owned, round_.tokens, strict=True)
+    ]
+    node, states = round_.nodes[0], ["rejected", *["discarded"] * recorded.FEW]
+    large = narrator.message(replace(round_, nodes=[replace(node, state=state) for state in states], tokens=[]))
+    assert ["why" in node for node in large["nodes"]] == [state == "rejected" for state in states]
+    asked.clear()
+    placed = narrator.message(replace(round_, nodes=[], tokens=[], canvas=[Cell(1, 1), Cell(2, 0)]))
+    assert [cell["why"] for cell in placed["canvas"]] == ["0 None", "1 None"] and asked == [(0, None), (1, None)]

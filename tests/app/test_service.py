@@ -19,7 +19,7 @@ from engine.errors import AssetError, ConfigError
 from engine.runs.findings import Offered
 from engine.trace.store import Trace, event_from_json
 from tests.app.fakes import FakeLab, sentence
-from tests.app.synthetic import CARDS
+from tests.app.synthetic import BY_NAME, CARDS
 from tests.app.test_turnstile import until
 
 
@@ -219,6 +219,16 @@ def test_what_models_cannot_run_is_known_once_they_were_looked_at(lab):
     assert not any(card["unavailable"] for card in service.methods("gone")) and not lab.loads
     service.lab("made-up")
     assert service.methods("made-up") != list(cards.values())  # what was loaded has the last word
+
+
+def test_what_loaded_models_run_otherwise_is_said_of_those_that_are_named_else_of_the_first(service, lab):
+    bush, copycat = BY_NAME["bush"], BY_NAME["copycat"]
+    assert (service.hindrance(copycat), service.otherwise(bush)) == ("", ""), "they are not loaded yet"
+    service.lab("made-up")
+    for models in ("", "made-up"):
+        assert service.hindrance(copycat, models).startswith("It needs a longer prompt")
+        assert service.otherwise(bush, models) == "Drafts a chain here."
+        assert (service.hindrance(bush, models), service.otherwise(copycat, models)) == ("", "")
 
 
 def test_runs_are_forgotten():

@@ -11,6 +11,7 @@ from app import trajectories
 from app.rounds import Visitor
 from app.several import parse
 from engine.errors import ConfigError
+from engine.files.presets import list_presets
 from tests.app.fakes import FakeLab
 
 
@@ -142,3 +143,20 @@ def test_failures_of_the_engine_are_rows_with_a_message(service, lab):
     lab.fail_at = 3
     with pytest.raises(ConfigError, match="context"):
         list(trajectories.lines(service, parse(trajectories.AskedTrajectories, service, ask())))
+
+
+def test_a_prompt_of_a_case_or_an_example_is_known_with_its_answer():
+    cases = [case for case in list_presets() if case.task and case.answer]
+    assert cases
+    for case in cases:
+        found = trajectories.known(case.prompt)
+        assert found and (found.family, found.answer) == (case.task, case.answer), case.name
+    for problem in (*trajectories.offered(), *trajectories.shipped()):
+        found = trajectories.known(problem.prompt)
+        assert found and (found.family, found.answer) == (problem.family, problem.answer)
+    assert trajectories.known("Why is the sky blue?") is None
+
+
+def test_a_label_of_results_is_called_by_the_title_and_the_values_of_its_knobs(service):
+    assert trajectories._named(service, "chain:gamma=4:mode=most_probable") == "Chain of candidates, 4, most probable"
+    assert trajectories._named(service, "unknown") == "unknown"

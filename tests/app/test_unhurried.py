@@ -1,5 +1,6 @@
 """Others do not wait while files are read: no search for cycles meanwhile, and answers are written in pieces."""
 
+import errno
 import gc
 import json
 from typing import Any
@@ -8,7 +9,7 @@ import httpx
 import pytest
 
 from app import pooled, routes
-from app.answers import DEEP, Json, pieces
+from app.answers import DEEP, Json, fault_words, lacking, pieces
 from engine.errors import TraceError
 from engine.files import marks
 from engine.trace.store import Trace
@@ -61,3 +62,16 @@ def test_the_limit_is_for_all_files_together(service: Any, monkeypatch: pytest.M
     for read in (lambda: routes.open_traces(service, None, body * 2), lambda: pooled.pooled(service, body * 2)):
         with pytest.raises(TraceError, match="These files have more than"):
             read()
+
+
+def test_what_the_machine_lacks_is_told_and_a_fault_of_the_lab_is_not_blamed_on_it() -> None:
+    full = OSError(errno.ENOSPC, "No space left on device", "visitors")
+    assert lacking(full) == "The server's machine says: No space left on device (visitors)."
+    assert lacking(OSError(errno.ENOSPC, "No space left on device")) == (
+        "The server's machine says: No space left on device."
+    )
+    for fault in (OSError(errno.ENOENT, "No such file or directory", "x"), ValueError("x")):
+        assert lacking(fault) == ""
+        assert fault_words(fault) == (
+            f"The lab failed ({type(fault).__name__}). This is a fault of the lab; the server's log says more."
+        )
