@@ -28,6 +28,8 @@ def test_a_card_carries_all_its_words():
 def test_unknown_method():
     with pytest.raises(ConfigError, match="Did you mean 'chain'"):
         find(CARDS, "chein")
+    with pytest.raises(ConfigError, match="Unknown method 3"):
+        find(CARDS, 3)
 
 
 def test_a_card_says_why_it_cannot_run_or_how_it_runs_otherwise():

@@ -291,6 +291,13 @@ def test_the_page_over_recorded_runs_is_a_command(capsys: pytest.CaptureFixture[
     assert "case" in capsys.readouterr().err
 
 
+def test_help_is_told_and_starts_no_server(capsys: pytest.CaptureFixture[str]) -> None:
+    for flag in ("-h", "--help"):
+        with pytest.raises(SystemExit) as ended:
+            start.main([flag])
+        assert ended.value.code == 0 and "draftscope COMMAND" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("misspelt", "meant"), [("sevre", "serve"), ("pgae", "page"), ("rnu", "run")])
 def test_a_command_that_is_none_is_told_with_the_nearest(
     capsys: pytest.CaptureFixture[str], misspelt: str, meant: str

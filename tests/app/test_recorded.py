@@ -78,6 +78,20 @@ def test_the_limit_of_draft_tokens_holds_for_all_runs_of_a_file():
         recorded.parse(bush * 3, Limits(max_nodes=3 * nodes - 1))
 
 
+def test_the_limit_of_draft_tokens_holds_for_all_files_that_are_opened_together(service):
+    bush = data("bush")
+    nodes = draft_tokens(recorded.parse(bush, Limits())[0])
+    files = (b'{"file":"a.jsonl","bytes":%d}\n' % len(bush) + bush) * 3
+    service.limits = replace(service.limits, max_nodes=3 * nodes)
+    assert [lane["file"] for lane in open_traces(service, None, files)["lanes"]] == ["a.jsonl"] * 3
+    service.limits = replace(service.limits, max_nodes=3 * nodes - 1)
+    with pytest.raises(TraceError, match=r"^a\.jsonl: "):
+        open_traces(service, None, files)
+    service.limits = replace(service.limits, max_nodes=3 * nodes, max_lanes=2)
+    with pytest.raises(TraceError, match="hold 3 runs; at most 2"):
+        open_traces(service, None, files)
+
+
 def test_an_unknown_method_keeps_what_its_trace_says():
     text = data("plain").replace(b'"method":"plain"', b'"method":"elsewhere"')
     lane = recorded.lanes(recorded.parse(text, Limits()), CARDS, sentence)[0]

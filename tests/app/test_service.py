@@ -234,6 +234,9 @@ def test_what_loaded_models_run_otherwise_is_said_of_those_that_are_named_else_o
 def test_runs_are_forgotten():
     now = [0.0]
     store = RunStore(keep_runs=2, keep_seconds=10, clock=lambda: now[0])
+    for wrong in ("g" * 32, "0" * 31):
+        with pytest.raises(ConfigError, match="32 hexadecimal digits"):
+            store.open(wrong)
     ids = [f"{i:032x}" for i in range(4)]
     for run in ids[:3]:
         store.open(run)
