@@ -292,3 +292,29 @@ test("a run that nothing is heard of is given up, and that is said", async () =>
     mock.timers.reset();
   }
 });
+
+test("a run that is asked for once more, but to be stepped through, is another", async () => {
+  attach();
+  await bus.start({ prompt: "x" });
+  assert.equal(store.status.step, false);
+  await bus.start({ prompt: "x" }, { step: true });
+  assert.equal(sent.filter(([event]) => event === "run").length, 2);
+  assert.equal(store.status.step, true);
+});
+
+test("only a run that was sent and goes on can be given up", async () => {
+  mock.timers.enable({ apis: ["Date"] });
+  try {
+    const asked = [];
+    server.stop = async (id) => asked.push(id) > 0;
+    mock.timers.tick(60_000);
+    listen();
+    await bus.start({ prompt: "x" });
+    mock.timers.tick(60_000);
+    listen();
+    await new Promise((done) => setImmediate(done));
+    assert.deepEqual([asked, said, bus.busy], [[], [], true], "the engine's entry is not there yet");
+  } finally {
+    mock.timers.reset();
+  }
+});

@@ -108,6 +108,12 @@ test("places and iterations in words", () => {
   assert.deepEqual(said, ["as left in iteration 1", "rewritten in iteration 2", "written in iteration 2"]);
   assert.match(cellWords(first, cellAt(first, 2)), /^open/);
   assert.equal(cellAt(first, 3), null);
+  const behind = { start: 2, canvas: [{ token: A }, { token: B }] };
+  assert.deepEqual(
+    [1, 2, 3, 4, null].map((pos) => cellAt(behind, pos)?.token),
+    [undefined, A, B, undefined, undefined],
+  );
+  assert.equal(iterations({ rounds: [1, 2, 3].map((iteration) => ({ extras: { iteration } })) }), 3);
 });
 
 test("iterations are no target calls, and nothing is said of drafts", () => {

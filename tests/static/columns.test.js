@@ -33,6 +33,20 @@ test("a correction's column has the rejected candidate as its ghost", () => {
   );
 });
 
+test("a trace may say of a token that it has no draft token, or say nothing", () => {
+  const { events, ...lane } = trace("chain", [round({ drafted: 3, accepted: 1 })]);
+  const [first, one, ...rest] = events;
+  const tokens = one.tokens.map((token) => ({ ...token, node: token.node ?? null }));
+  const store = loaded({ ...lane, events: [first, { ...one, tokens }, ...rest] });
+  assert.deepEqual(
+    columns(store.runs.get("chain")).map(({ index, ghost }) => [index, ghost]),
+    [
+      [0, false],
+      [1, true],
+    ],
+  );
+});
+
 test("columns grow with the run", () => {
   const whole = trace("chain", [round({ drafted: 1, accepted: 0 }), round({ drafted: 1, accepted: 1 })]);
   const store = createStore();
@@ -78,6 +92,9 @@ test("nothing selected: a finished run shows its first rejection, one under way 
   assert.deepEqual({ roundIndex, index, pos, token }, { roundIndex: 1, index: 1, pos: 3, token: null });
   store.setTime({ at: 1 });
   assert.equal(resolve(store).pos, 1);
+  store.begin([whole]);
+  store.push("chain", whole.events.slice(0, 3));
+  assert.deepEqual([resolve(store).pos, resolve(store).token?.origin], [3, "correction"]);
 });
 
 test("a node that was never emitted resolves to its place below the round's start", () => {
@@ -128,6 +145,8 @@ test("lanes of two prompts, targets, samplings or seeds name what differs, and o
   const hot = { sampling: { temperature: 0.8, top_p: 0.9 } };
   assert.deepEqual(of({ ...hot, seed: 1 }, { ...hot, seed: 2 }), ["m0 (seed 1)", "m1 (seed 2)"]);
   assert.deepEqual(of({}, hot), ["m0 (greedy)", "m1 (temperature 0.8, top-p 0.9)"]);
+  const warm = { sampling: { temperature: 1, top_p: 1, top_k: 0 } };
+  assert.deepEqual(of({}, warm), ["m0 (greedy)", "m1 (temperature 1)"]);
   const target = (id) => ({ models: { target: { id } } });
   assert.deepEqual(of(target("a/big"), target("a/small")), ["m0 (target big)", "m1 (target small)"]);
 });

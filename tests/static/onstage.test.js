@@ -40,6 +40,7 @@ test("the numbers of each lane of a method, and none of one that did not run", (
     text: "another from position 2 on",
   });
   assert.equal(told("plain").text, undefined);
+  assert.equal(told("plain")["against the reference"], undefined, "it is the reference");
   assert.equal(told("plain")["draft calls"], undefined);
   assert.equal(told("silent").text, "the reference's");
   assert.equal(told("silent").draft, "none: it drafted nothing");
@@ -61,6 +62,7 @@ test("no lane is told as faster than one that was asked something else, or ran i
     [{ prompt_ids: [7] }, false],
     [{ device: "cuda:0" }, false],
     [{ extras: { process: "another" } }, false],
+    [{ extras: { process: "one", forced: 1 } }, false],
   ])) {
     const store = createStore();
     store.load([plain, trace("chain", rounds, more)]);

@@ -85,7 +85,8 @@ test("a place in the room is an address, and a damaged one is the first tab", ()
   assert.deepEqual(placeIn(new URLSearchParams(placePairs(place))), { tab: "glossary", name: "tau", beside: "" });
   const damaged = new URLSearchParams({ tab: "attic", name: "../x", beside: "a~b" });
   assert.deepEqual(placeIn(damaged), { tab: "lessons", name: "", beside: "" });
-  assert.deepEqual(placePairs({ room: "compare", tab: "lessons", name: "", beside: "entropy~2" }), [
+  assert.deepEqual(placePairs({ room: "compare", tab: "lessons", name: "tau", beside: "entropy~2" }), [
     ["beside", "entropy~2"],
   ]);
+  assert.deepEqual(placePairs({ room: "papers", tab: "lessons", name: "table-1", beside: "" }), [["name", "table-1"]]);
 });
