@@ -165,6 +165,8 @@ test("what stood before is shown, the chosen token apart; a head that contradict
   const told = (more) => ({ head: head("x", more), key: "x" });
   const run = told({ prompt_ids: [1, 2, 3], prompt_pieces: ["Q:", " one", " two"], extras: { forced: 2 } });
   assert.deepEqual(forcedText(run), { before: " one", chosen: " two" });
+  const more = { prompt_ids: [1, 2, 3, 4], prompt_pieces: ["Q:", " one", " two", " six"], extras: { forced: 3 } };
+  assert.deepEqual(forcedText(told(more)), { before: " one two", chosen: " six" });
   for (const forced of [9, -1, "2", null]) assert.equal(forcedOf(told({ prompt_ids: [1], extras: { forced } })), 0);
   assert.equal(forcedWords(told({})), "");
 });

@@ -133,6 +133,10 @@ test("what cannot be repeated says why, and an error is told", async () => {
   const other = page(async function* () {});
   other.session.ran = { prompt: "Once", lanes: [{ method: "ar", knobs: {} }] };
   assert.match(other.repeats.hindrance(), /no common settings/);
+  other.session.ran.lanes = [...other.store.runs.values()].map(({ card }) => ({ method: card.name, knobs: {} }));
+  assert.equal(other.repeats.hindrance(), "");
+  other.session.ran.lanes[0].method = "eagle";
+  assert.match(other.repeats.hindrance(), /no common settings/, "as many lanes, of another method");
   const bad = page(async function* () {
     yield { kind: "error", error: "Out of memory." };
   });
