@@ -3,11 +3,13 @@
 import argparse
 import re
 import sys
+import tokenize
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from tokenize import COMMENT
 
-from griffe import load
+from griffe import Attribute, Docstring, Object, load
 from griffe2md import default_config, render_object_docs
 
 from engine.files.places import ROOT
@@ -26,6 +28,7 @@ MODULES = {
     "app.export": "The page as a file.",
 }
 ANCHORED = re.compile(r"\[([^\]]+)\]\(#[^)]*\)")  # links to anchors that a repository's pages do not have
+TOOLS = re.compile(r"#\s*(type:|noqa)")
 HEAD = "<!-- Written by `python -m tests.apidocs write`; do not edit. -->\n"
 
 
@@ -35,12 +38,31 @@ def pages() -> dict[str, str]:
     config = default_config | {"docstring_style": "google", "show_signature_annotations": True, "heading_level": 1}
     found = {}
     for name in MODULES:
-        text = render_object_docs(load(name, search_paths=[str(ROOT)]), config)
+        module = load(name, search_paths=[str(ROOT)])
+        assert isinstance(module, Object) and isinstance(module.filepath, Path)
+        _explain(module, _comments(module.filepath))
+        text = render_object_docs(module, config)
         found[_file(name)] = HEAD + ANCHORED.sub(r"\1", text).rstrip() + "\n"
     lines = [f"- [`{name}`]({_file(name)}): {words}" for name, words in MODULES.items()]
     about = "Installed, `engine` is `draftscope.engine` and `app` is `draftscope.app`."
     found["README.md"] = HEAD + "\n".join(["# Reference of the public interface", "", about, "", *lines, ""])
     return found
+
+
+def _comments(path: Path) -> dict[int, str]:
+    """What stands at the end of a file's lines, by their numbers; nothing of what is meant for tools."""
+    with path.open("rb") as file:
+        found = {token.start[0]: token.string for token in tokenize.tokenize(file.readline) if token.type == COMMENT}
+    return {line: text[1:].strip() for line, text in found.items() if not TOOLS.match(text)}
+
+
+def _explain(owner: Object, comments: dict[int, str]) -> None:
+    """Give fields and constants that have no docstring the comment at the end of their line."""
+    for one in owner.members.values():
+        if isinstance(one, Attribute) and not one.docstring and (said := comments.get(one.lineno or 0)):
+            one.docstring = Docstring(said, parent=one)
+        elif isinstance(one, Object) and one.is_class:
+            _explain(one, comments)
 
 
 def _file(module: str) -> str:

@@ -1,4 +1,5 @@
-"""Traces as pandas tables, with the columns of `columns`. Several traces are stacked in the order given."""
+"""Traces as pandas tables; docs/numbers.md lists their columns, with units. Several traces are stacked in the order
+given."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

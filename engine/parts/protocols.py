@@ -194,7 +194,7 @@ class Shape(Protocol):
     """How much to draft. `KIND` tells drafters which questions the shape answers."""
 
     NAME: ClassVar[str]
-    KIND: ClassVar[str]  # "none" | "chain" | "static_tree" | "dynamic_tree"
+    KIND: ClassVar[str]  # "none" | "chain" | "static_tree" | "dynamic_tree" | "ngrams" | "steps" | "beams" | "canvas"
     NEEDS: ClassVar[tuple[str, ...]]  # roles of assets
     KNOBS: ClassVar[tuple[Knob, ...]]
 

@@ -1,4 +1,5 @@
-"""The events of a run and their fields; docs/design/0003-trace.md explains them. JSON types, null where unknown."""
+"""The events of a run and their fields: docs/design/0003-trace.md explains them, docs/numbers.md gives units. JSON
+types, null where unknown."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

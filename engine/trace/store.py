@@ -133,7 +133,12 @@ class Trace:
         return known
 
     def metrics(self, baseline: "Trace | None" = None) -> dict[str, Any]:
-        """The numbers of this run by name; see `engine.trace.metrics`."""
+        """The numbers of this run by name (docs/numbers.md); one that cannot be known is None, and `speedup` is there
+        only with a baseline.
+
+        Raises:
+            ConfigError: the baseline is not an autoregressive run of the same prompt, target, device and process.
+        """
         return metrics(self, baseline=baseline)
 
     def to_lines(self) -> Iterator[str]:
