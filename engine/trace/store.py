@@ -183,6 +183,8 @@ class Trace:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise TraceError(f"{path} cannot be read: {reason}.") from None
+        if len(data) > max_bytes:  # its end was not read, and unpacked it may be within the limit
+            raise TraceError(_larger(max_bytes))
         return cls.loads(data, max_bytes, max_nodes, max_tokens)
 
     @classmethod
@@ -265,8 +267,12 @@ def unpack(data: bytes, max_bytes: int) -> bytes:
         if data.startswith(GZIPPED):  # else whoever unpacks it anew holds more than was counted
             raise TraceError("The file is gzipped twice: gunzip it once.")
     if len(data) > max_bytes:
-        raise TraceError(f"The file is larger than {max_bytes / 1e6:g} MB, which is the limit.")
+        raise TraceError(_larger(max_bytes))
     return data
+
+
+def _larger(max_bytes: int) -> str:
+    return f"The file is larger than {max_bytes / 1e6:g} MB, which is the limit."
 
 
 def _members(data: bytes, room: int) -> Iterator[bytes]:

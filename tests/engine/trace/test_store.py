@@ -348,6 +348,15 @@ def test_limits(tmp_path: Path) -> None:
             Trace.load(whole().save(tmp_path / "x.jsonl.gz"), **limit)
 
 
+def test_a_gzipped_file_beyond_the_limit_is_refused_where_its_content_is_not(tmp_path: Path) -> None:
+    """Read up to the limit it would lack its end, as a run that goes on."""
+    data, path = whole().to_bytes(), tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress(data, compresslevel=0))
+    with pytest.raises(TraceError, match="larger than"):
+        Trace.load(path, max_bytes=len(data))
+    assert Trace.load(path, max_bytes=path.stat().st_size).end
+
+
 def test_a_gzip_bomb_costs_little_memory() -> None:
     bomb = gzip.compress(b"0" * 60_000_000, compresslevel=1)
     tracemalloc.start()
