@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from engine.errors import EngineFault, TraceError, shown
+from engine.errors import ConfigError, EngineFault, TraceError, shown
 from engine.files import marks
 from engine.files.written import writable, write
 from engine.trace import outcome
@@ -137,8 +137,12 @@ class Trace:
         only with a baseline.
 
         Raises:
-            ConfigError: the baseline is not an autoregressive run of the same prompt, target, device and process.
+            ConfigError: the baseline is no autoregressive run of the same prompt, target, device and process.
         """
+        if baseline is not None and not isinstance(baseline, Trace):
+            raise ConfigError(
+                f"A baseline is a trace, not {shown(baseline)}: `Trace.load(path)` reads one from a file."
+            )
         return metrics(self, baseline=baseline)
 
     def to_lines(self) -> Iterator[str]:

@@ -134,6 +134,11 @@ def test_speedup_is_a_quotient_of_speeds() -> None:
     assert metrics(ar([1, 2]), baseline=ar([1, 2]))["speedup"] == 1.0
 
 
+def test_a_baseline_that_is_no_trace_is_told_as_given() -> None:
+    with pytest.raises(ConfigError, match=r"A baseline is a trace, not 'ar\.jsonl'.*Trace\.load"):
+        sd().metrics(baseline="ar.jsonl")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "changed",
     [
