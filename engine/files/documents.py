@@ -5,7 +5,7 @@ import math
 import types
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from engine.errors import AssetError
 from engine.files import marks
@@ -64,6 +64,21 @@ def _int(text: str) -> int:
     if len(text) > 17 or abs(int(text)) > LARGEST:
         raise ValueError(f"an integer must be from {-LARGEST} to {LARGEST}, not {text[:40]}")
     return int(text)
+
+
+WORDS = {bool: "true or false", str: "a text", int: "a whole number", float: "a number", types.NoneType: "nothing"}
+
+
+def wanted(kind: Any) -> str:
+    """The values of a declared type in words: "a number", "a list, each a text", "one of 'above', 'below'"."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return f"one of {', '.join(map(repr, inner))}"
+    if origin in (Union, types.UnionType):
+        return " or ".join(wanted(part) for part in inner)
+    if origin in (list, tuple):
+        return f"a list, each {wanted(inner[0])}" if inner else "a list"
+    return "a table" if origin in (dict, Mapping) else WORDS.get(kind, "a value")
 
 
 def fits(value: Any, kind: Any) -> bool:

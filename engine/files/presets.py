@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from engine.config import Calibration, Sampling
-from engine.errors import AssetError, ConfigError, unknown
-from engine.files.documents import fits, read_object
+from engine.errors import AssetError, ConfigError, shown, unknown
+from engine.files.documents import fits, read_object, wanted
 from engine.files.places import PRESETS, locate, there
 from engine.forecast import MIDDLES, Forecast
 
@@ -119,7 +119,8 @@ def read_preset(path: Path) -> Preset:
     forecasts = {drafter: _forecast(one, path) for drafter, one in given.items()}
     for field_ in fields(Preset):
         if field_.name in raw and not fits(raw[field_.name], field_.type):
-            raise ConfigError(f"{path.name}: {field_.name} has a value of another type than is needed.")
+            given = shown(raw[field_.name])
+            raise ConfigError(f"{path.name}: {field_.name} must be {wanted(field_.type)}, not {given}.")
     raw |= {key: tuple(raw[key]) for key in ("prompts", "traces") if key in raw}
     preset = Preset(
         **{"name": path.stem, "title": path.stem} | raw,

@@ -6,8 +6,8 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
-from engine.errors import ConfigError, unknown
-from engine.files.documents import fits
+from engine.errors import ConfigError, shown, unknown
+from engine.files.documents import fits, wanted
 from engine.files.places import PRESETS
 
 FOLDER = PRESETS / "papers"
@@ -230,7 +230,7 @@ def _value(kind: Any, value: Any, place: str) -> Any:
     if inner:
         return _made(inner[0], value, place)
     if not _fits(value, kind):
-        raise ConfigError(f"{place} has a value of another type than is needed.")
+        raise ConfigError(f"{place} must be {wanted(kind)}, not {shown(value)}.")
     return _frozen(value)
 
 

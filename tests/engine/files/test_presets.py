@@ -45,6 +45,8 @@ def test_a_case_of_every_method_has_the_lanes_that_were_recorded(tmp_path: Path)
     [
         ("point = ", "mine.toml is not valid TOML"),
         ('pont = "p"', r"mine.toml: Unknown key 'pont'. Did you mean 'point'"),
+        ('max_new_tokens = "160"', r"mine.toml: max_new_tokens must be a whole number, not '160'"),
+        ("traces = 3", "traces must be a list, each a text, not 3"),
         ('[[lanes]]\nmetod = "sd"', "names a method"),
     ],
 )
