@@ -182,6 +182,11 @@ def test_every_method_has_its_page_and_every_page_a_method() -> None:
         assert card.title in found.title and f"`{card.name}`" in found.title
 
 
+def test_the_table_of_families_has_every_method() -> None:
+    told = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert not [card.name for card in CARDS if f"[{card.name}]({card.name}.md)" not in told]
+
+
 KERNEL = re.compile(r"^\| \[(K\d+)\]\(#k\d+\) \|.*\|([^|]*)\|$", re.M)  # a row: its last cell names methods
 BESIDE = {("universal", "K2")}  # told of another way to draft, that is not the method of the page
 

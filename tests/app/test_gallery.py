@@ -20,7 +20,8 @@ def cases() -> dict[str, dict]:
 
 def test_every_recorded_case_is_there_under_a_heading(cases):
     assert set(cases) == {preset.name for preset in list_presets() if preset.traces}
-    assert all(case["group"] and case["lanes"] and case["point"] for case in cases.values())
+    lacking = {case["name"]: [key for key in ("group", "lanes", "point") if not case[key]] for case in cases.values()}
+    assert not {name: keys for name, keys in lacking.items() if keys}, "of a case in presets"
 
 
 def test_a_thumbnail_holds_the_whole_run(cases):

@@ -7,7 +7,7 @@ import pytest
 
 from engine.analysis.compared import compared
 from engine.analysis.idle import Idle, asked, idle, possible, said
-from engine.files.places import PRESETS
+from engine.files.places import PRESETS, ROOT
 from engine.files.presets import get_preset
 from engine.rules import RULES, THRESHOLDS
 from engine.threshold import All, Compare, Recorded, Setting, Threshold
@@ -110,12 +110,17 @@ def test_typical_acceptance_is_not_asked_at_temperature_0() -> None:
 
 @pytest.mark.parametrize("rule", THRESHOLDS)
 def test_every_declared_number_has_a_name_for_the_reader(rule: str) -> None:
+    """On the page too, which says a name as it is where it has no words for it."""
     from engine.analysis.comparisons import NAMES
     from engine.analysis.idle import necessary
     from engine.threshold import term
 
+    page = (ROOT / "app/static/idle.js").read_text(encoding="utf-8")
     for one in necessary(THRESHOLDS[rule].condition, defaults(rule, math_k=4) if rule == "math" else defaults(rule)):
-        assert term(one, defaults(rule), {}).name in NAMES
+        name = term(one, defaults(rule), {}).name
+        assert name in NAMES, "engine/analysis/comparisons.py has none"
+        words = NAMES[name][0]
+        assert words == name or f'  {name}: "{words}",' in page, "app/static/idle.js has another"
 
 
 @pytest.mark.parametrize(
