@@ -51,11 +51,12 @@ class Lab(Pair):
         """A lab from a preset's name, or from any Hugging Face ids or local folders.
 
         `draft` replaces a preset's own; `eagle` is an EAGLE-3 head; further heads and judges go by role
-        (`medusa="..."`). Models go on `device`, or where `target_device` and `draft_device` say, each perhaps several
-        GPUs with commas between; on "auto" each goes on one GPU where it fits, the draft beside the target, and is
-        spread over several only where it does not. Heads go with the target. `graphs` captures passes on CUDA
-        devices ("auto" and "on"; the model's notes say why where it cannot be), or does not ("off"). `threads` is a
-        number for torch, or "auto": the fastest in a short measurement on the target; None changes nothing.
+        (`medusa="..."`); their files are read at first use. Models go on `device`, or where `target_device` and
+        `draft_device` say, each perhaps several GPUs with commas between; on "auto" each goes on one GPU where it fits,
+        the draft beside the target, and is spread over several only where it does not. Heads go with the target.
+        `graphs` captures passes on CUDA devices ("auto" and "on"; the model's notes say why where it cannot be), or
+        does not ("off"). `threads` is a number for torch, or "auto": the fastest in a short measurement on the target;
+        None changes nothing.
         `languages` ("en_XX:de_DE") are those of source and target, for encoder-decoder models of several.
         With `target_endpoint` the target stays on a server (vLLM's .../v1, SGLang's .../generate;
         `target_model` and `target_key` are its name and key there), and only its tokenizer and configuration are read:
@@ -151,7 +152,7 @@ class Lab(Pair):
         """What rounds of a method cost on this device, by which its settings of `auto` choose; measured on first use.
 
         Raises:
-            ConfigError: as `stream`; none of the method's knobs may be `auto`.
+            ConfigError: as `stream`; a method without a knob that can be `auto`.
         """
         return running.costs(self, method, prompt, options)
 

@@ -22,7 +22,14 @@ MODULES = {
     "engine.parts.protocols": "What a drafter, a shape and a rule are; for authors of methods.",
     "engine.trace.events": "The events of a trace and their fields (as JSON Schema: docs/trace.schema.json).",
     "engine.trace.store": "A trace in memory and on disk.",
+    "engine.trace.metrics": "The numbers of one run, and of several together.",
     "engine.analysis.tables": "Traces as pandas tables.",
+    "engine.analysis.reading": "Files and folders of runs.",
+    "engine.analysis.replay": "Decisions taken again without a model, also under other thresholds.",
+    "engine.analysis.explain": "Why a token was accepted or rejected, in a sentence.",
+    "engine.analysis.divergence": "Where two runs part, and why.",
+    "engine.analysis.pool": "Many runs of several methods, with intervals.",
+    "engine.analysis.quality": "Right answers, BLEU and equal outputs, with intervals, against plain decoding.",
     "engine.errors": "What can go wrong.",
     "app.notebook": "Runs in a notebook.",
     "app.export": "The page as a file.",
@@ -39,8 +46,8 @@ def pages() -> dict[str, str]:
     found = {}
     for name in MODULES:
         module = load(name, search_paths=[str(ROOT)])
-        assert isinstance(module, Object) and isinstance(module.filepath, Path)
-        _explain(module, _comments(module.filepath))
+        assert isinstance(module, Object)
+        _explain(module)
         text = render_object_docs(module, config)
         found[_file(name)] = HEAD + ANCHORED.sub(r"\1", text).rstrip() + "\n"
     lines = [f"- [`{name}`]({_file(name)}): {words}" for name, words in MODULES.items()]
@@ -49,6 +56,7 @@ def pages() -> dict[str, str]:
     return found
 
 
+@cache
 def _comments(path: Path) -> dict[int, str]:
     """What stands at the end of a file's lines, by their numbers; nothing of what is meant for tools."""
     with path.open("rb") as file:
@@ -56,13 +64,19 @@ def _comments(path: Path) -> dict[int, str]:
     return {line: text[1:].strip() for line, text in found.items() if not TOOLS.match(text)}
 
 
-def _explain(owner: Object, comments: dict[int, str]) -> None:
-    """Give fields and constants that have no docstring the comment at the end of their line."""
-    for one in owner.members.values():
-        if isinstance(one, Attribute) and not one.docstring and (said := comments.get(one.lineno or 0)):
-            one.docstring = Docstring(said, parent=one)
-        elif isinstance(one, Object) and one.is_class:
-            _explain(one, comments)
+def _explain(owner: Object) -> None:
+    """Give fields and constants that have no docstring the comment at the end of their line; a summary is a line."""
+    inherited = [one.final_target for one in owner.inherited_members.values()] if owner.is_class else []
+    for one in (*owner.members.values(), *inherited):
+        if not isinstance(one, Object):  # a name that is imported
+            continue
+        if one.docstring:
+            first, *rest = one.docstring.value.split("\n\n")
+            one.docstring.value = "\n\n".join([" ".join(first.split("\n")), *rest])
+        elif isinstance(one, Attribute) and isinstance(file := one.filepath, Path) and one.lineno in _comments(file):
+            one.docstring = Docstring(_comments(file)[one.lineno], parent=one)
+        if one.is_class:
+            _explain(one)
 
 
 def _file(module: str) -> str:

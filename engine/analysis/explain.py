@@ -25,7 +25,8 @@ def why(
     Where a text is written in place, a node's index is that of a place of the canvas.
 
     `pieces` gives the text of ids that earlier rounds mentioned; the round's own come on top. `thresholds`
-    gives what rules declare, by the rule's name; a sentence about a threshold names the comparisons from there.
+    gives what rules declare, by the rule's name (`engine.rules.THRESHOLDS`); a sentence about a threshold names the
+    comparisons from there.
 
     Raises:
         IndexError: the round has no such node or position.

@@ -58,7 +58,8 @@ UNDECLARED = ("exact", beams.RULE, blocks.RULE, "canvas")  # rules that are know
 
 
 def replay(trace: Trace, threshold: Threshold | None) -> Replay:
-    """Recompute every decision of a full trace from its recorded numbers; `threshold` is what the run's rule declares.
+    """Recompute every decision of a full trace from its recorded numbers; `threshold` is what the run's rule declares:
+    `engine.rules.THRESHOLDS.get(trace.head.rule)`.
 
     Raises:
         ConfigError: the trace was recorded lightly and has no decisions.
@@ -132,7 +133,7 @@ def _compared(trace: Trace) -> str:
 
 def what_if(trace: Trace, threshold: Threshold | None, /, **knobs: KnobValue) -> WhatIf:
     """Move the knobs that the rule compares with, up to the first decision that would change; beyond it the text
-    differs.
+    differs. `threshold` is that of `replay`.
 
     Raises:
         ConfigError: a knob that is no threshold of this run, a value that is no number, or a trace that was recorded
