@@ -106,8 +106,10 @@ class Handlers:
 
     def _request(self, values: dict[str, Any]) -> requests.Request:
         methods, knobs = values["methods"], {} if values["knobs"] is None else values["knobs"]
-        if not isinstance(methods, list) or not isinstance(knobs, dict):
-            raise ConfigError("methods must be a list of names, and knobs an object {method: {knob: value}}.")
+        if not isinstance(methods, list):
+            raise ConfigError(f"methods must be a list of names, not {shown(methods)}.")
+        if not isinstance(knobs, dict):
+            raise ConfigError(f"knobs must be an object {{method: {{knob: value}}}}, not {shown(knobs)}.")
         keys = requests.keys(map(str, methods))
         for name in knobs:
             if name not in keys:

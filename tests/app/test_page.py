@@ -190,6 +190,10 @@ def test_driven_by_a_client(service, preset_catalogue):
         assert client.predict("0" * 32, api_name="/stop") is False
         with pytest.raises(AppError, match="Did you mean 'chain'"):
             client.predict(["chian"], "Once", api_name="/decode")
+        with pytest.raises(AppError, match="methods must be a list of names, not 'chain'"):
+            client.predict("chain", "Once", api_name="/decode")
+        with pytest.raises(AppError, match=r"knobs must be an object .*, not \[1\]"):
+            client.predict(["chain"], "Once", knobs=[1], api_name="/decode")
         with pytest.raises(AppError, match="not JSON"):
             client.predict("damaged\nfile\n", api_name="/load_trace")
     finally:
