@@ -111,7 +111,8 @@ def _sound(trace: Trace) -> Trace:
     broken = identities(trace)
     if broken:
         more = f" And {len(broken) - 1} more." if len(broken) > 1 else ""
-        raise TraceError(f"The run of {trace.head.method[:40]!r} contradicts itself. {broken[0][:300]}{more}")
+        said = broken[0][:1].upper() + broken[0][1:300]
+        raise TraceError(f"The run of {trace.head.method[:40]!r} contradicts itself. {said}{more}")
     return trace
 
 

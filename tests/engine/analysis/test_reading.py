@@ -37,7 +37,7 @@ def changed(trace: Trace, edit: Callable[[list[dict[str, Any]]], Any]) -> bytes:
         (lambda e: e[2].update(tcr=2), "rank 2 of the last accepted draft token is below 3"),
         (lambda e: e[1].update(fed=0), "feeds 0 tokens"),
         (lambda e: e[4].update(text="something else"), "do not make up the text"),
-        (lambda e: e[4].update(total_ms=1.0), "the rounds take 45.0 ms of 1.0"),
+        (lambda e: e[4].update(total_ms=1.0), "The rounds take 45.0 ms of 1.0"),
         (lambda e: (e[1].update(emitted=1), e[2].update(emitted=1)), "And 1 more"),
     ],
 )
@@ -123,6 +123,9 @@ def test_what_is_wrong_is_told_briefly() -> None:
     with pytest.raises(TraceError) as refused:
         read_runs(changed(sd(), both))
     assert f"The run of {'m' * 40!r} contradicts itself." in str(refused.value) and "more" not in str(refused.value)
+
+    with pytest.raises(TraceError, match=r"contradicts itself\. The pieces of the tokens do not make up the text\.$"):
+        read_runs(changed(sd(), lambda events: events[-1].update(text="another")))
 
 
 def test_the_traces_of_a_folder_are_those_below_it_in_order(tmp_path: Path) -> None:
