@@ -297,6 +297,8 @@ def prompts(args: argparse.Namespace, tuning: bool = False, *, turns: bool = Fal
         ConfigError: a task without a name, a missing or damaged file, no prompt field, or none found.
     """
     settle_task(args)
+    if args.task and args.task not in TASKS:
+        raise ConfigError(unknown("task", args.task, TASKS))
     if (args.source or args.shots or args.shots_from) and args.task not in PUBLISHED:
         raise ConfigError(f"--source, --shots and --shots-from are for the tasks {', '.join(PUBLISHED)}.")
     if args.prompt is not None:
@@ -322,6 +324,4 @@ def _problems(args: argparse.Namespace, tuning: bool) -> list[Problem]:
     if args.task in PUBLISHED:
         return load_published(args.task, args.source, args.items, args.shots, args.shots_from)
     n = args.items or args.usual_items
-    if args.task not in EMBEDDED:
-        raise ConfigError(unknown("task", args.task, TASKS))
     return tuning_problems(args.task, n) if tuning else load_problems(args.task, "heldout", n)

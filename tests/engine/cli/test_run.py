@@ -136,7 +136,11 @@ def test_turns_that_nobody_asks_are_told(pair: list[str], tmp_path: Path, capsys
 def test_where_examples_are_from_is_not_left_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "g.jsonl").write_text('{"question": "1 + 1?", "answer": "#### 2"}\n')
     given = ["compare", "--methods", "ar", "--task"]
-    for task, says in (("gsm8k", "No worked examples of x were asked for"), ("arithmetic", "--shots-from are for")):
+    for task, says in (
+        ("gsm8k", "No worked examples of x were asked for"),
+        ("arithmetic", "--shots-from are for"),
+        ("gsm8kk", "Unknown task 'gsm8kk'. Did you mean 'gsm8k'"),
+    ):
         source = ["--source", str(tmp_path / "g.jsonl")] if task == "gsm8k" else []
         assert says in refused(capsys, *given, task, *source, "--shots-from", "x")
 
