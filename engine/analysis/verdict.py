@@ -300,9 +300,9 @@ def _why(
             f"Every draft position pays for itself, up to position {len(marginal)} "
             f"(accepted in {percent(marginal[-1])} {of})."
         )
-    if worth == len(marginal):  # each position earns its step, and all of them next to nothing
-        rounds = f"the {count(drafting, 'round')} with a draft"
-        return f"Acceptance is too low: {mean(sum(marginal))} draft tokens are accepted on average in {rounds}."
+    if worth == len(marginal):
+        made = f"{mean(found['tau'])} tokens a target call"
+        return f"Acceptance is too low: {made}, so even drafts without cost gain little."
     share = f"accepted in {percent(marginal[worth])} {of}; its draft step pays from {percent(_price(found))} on"
     if worth == 0:
         return f"Acceptance is too low from the first position on: {share}."
