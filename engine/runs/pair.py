@@ -119,9 +119,12 @@ class Pair:
         """How the ids of the model in a role stand to the target's.
 
         Raises:
-            ModelMismatch: they have no piece in common.
+            ConfigError: no model of that role is loaded. ModelMismatch: they have no piece in common.
         """
         if role not in self._bridges:
+            if role not in self.models:
+                there = ", ".join(self.models) or "none"
+                raise ConfigError(f"No {role} model is loaded with this pair; there is {there}.")
             self._bridges[role] = bridge(self.target, self.models[role])
         return self._bridges[role]
 
@@ -138,7 +141,8 @@ class Pair:
         if role in self._assets:
             return self._assets[role]
         if role not in self.asset_paths:
-            raise ConfigError(f"No {role} is loaded with this pair.")
+            there = ", ".join(sorted(self.asset_paths)) or "none"
+            raise ConfigError(f"No {role} is loaded with this pair; there is {there}.")
         path = locate(self.asset_paths[role])
         with self._reads:
             if role not in self._assets:  # another thread may have loaded it meanwhile
@@ -147,10 +151,14 @@ class Pair:
         return self._assets[role]
 
     def describe_asset(self, role: str) -> dict[str, str]:
-        """An asset as a trace names it; its files are read once."""
+        """An asset as a trace names it; its files are read once.
+
+        Raises:
+            ConfigError, AssetError, ModelMismatch: as `asset`.
+        """
         if role not in self._described:
-            ref = self.asset_paths[role]
-            self._described[role] = describe(ref, locate(ref), self.asset(role))
+            found, ref = self.asset(role), self.asset_paths[role]
+            self._described[role] = describe(ref, locate(ref), found)
         return self._described[role]
 
     def roles(self, need: str) -> list[str]:

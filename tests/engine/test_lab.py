@@ -190,6 +190,18 @@ def test_a_prompt_longer_than_the_context(zoo: Zoo) -> None:
     assert len(last.tokens) == 1 and last.end is not None and last.end.reason in ("context", "eos")
 
 
+def test_a_role_that_nothing_has_is_refused_with_those_that_there_are(
+    zoo: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = zoo.lab("llama", draft="copy")
+    monkeypatch.setitem(lab.asset_paths, "eagle3", "nowhere")
+    for ask in (lab.asset, lab.describe_asset):
+        with pytest.raises(ConfigError, match=r"No eagle is loaded with this pair; there is eagle3\."):
+            ask("eagle")
+    with pytest.raises(ConfigError, match=r"No drft model is loaded with this pair; there is draft\."):
+        lab.bridge("drft")
+
+
 def test_methods_that_cannot_run_say_what_they_need(zoo: Zoo) -> None:
     lab = zoo.lab("llama", draft=None)
     names = {card.name for card in lab.methods()}
