@@ -97,6 +97,17 @@ test("nothing selected: a finished run shows its first rejection, one under way 
   assert.deepEqual([resolve(store).pos, resolve(store).token?.origin], [3, "correction"]);
 });
 
+test("nothing selected: a finished run that rejected nothing shows its first token", () => {
+  const store = loaded(
+    trace(
+      "chain",
+      [1, 1].map(() => round({ drafted: 1, accepted: 1 })),
+    ),
+  );
+  assert.equal(resolve(store).pos, 0);
+  assert.equal(resolve(loaded({ ...trace("chain", []), events: trace("chain", []).events.slice(0, 1) })).round, null);
+});
+
 test("a node that was never emitted resolves to its place below the round's start", () => {
   const store = loaded(trace("chain", [round({ drafted: 1, accepted: 1 }), round({ drafted: 3, accepted: 0 })]));
   const found = resolve(store, { run: "chain", round: 1, node: 2 });

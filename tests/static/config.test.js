@@ -72,6 +72,13 @@ test("a switch is a switch and the text of a number a number", () => {
   assert.deepEqual(readConfig(query, CARDS).lanes[0].knobs, { hold: false, gamma: 4, words: "12", other: 5 });
 });
 
+test("a number that may be left to the device is left to it by its word alone", () => {
+  const cards = [card("chain", { knobs: [{ ...knob("gamma", "number"), auto: true }, knob("n", "number")] })];
+  const query = (/** @type {string} */ lane) => new URLSearchParams({ prompt: "x", m: lane });
+  assert.deepEqual(readConfig(query("chain(gamma:auto)"), cards).lanes[0].knobs, { gamma: "auto" });
+  assert.deepEqual(readConfig(query("chain(gamma:3,n:4)"), cards).lanes[0].knobs, { gamma: 3, n: 4 });
+});
+
 test("what is no number stays as it was written, so that its refusal says it", () => {
   const query = new URLSearchParams([
     ["prompt", "x"],

@@ -77,6 +77,12 @@ test("where the engine gave no sentence, one says what kind of token it is", () 
   };
   assert.match(say({ pos: 1 }), /^Put in place of the rejected draft token/);
   assert.match(say({ round: 0, node: 2 }), /^Never tested/);
+  const open = { ...shown({}), node: { token: 5, p: 0.25, q: 0.5 } };
+  assert.equal(neutral(open, "drafted"), "Drafted with probability 0.50; the target has not seen it yet.");
+  assert.match(
+    neutral({ ...open, token: { origin: "target" } }, "target"),
+    /^Plain decoding: one target call, one token/,
+  );
   assert.equal(
     neutral({ ...shown({}), node: { token: 5, p: 0.25, q: 0.5 } }, "verified"),
     "The target gives it 0.25, the draft 0.50; the rule has not decided yet.",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nameOf } from "../../app/static/columns.js";
-import { tableText } from "../../app/static/save.js";
+import { csv, tableText } from "../../app/static/save.js";
 import { tables } from "../../app/static/tables.js";
 import { recordedStore } from "./storeofcase.js";
 
@@ -38,4 +38,18 @@ test("extras of rounds are columns of their own, as in engine.analysis.tables", 
     for (const name of names) assert.deepEqual(records[i][`x_${name}`], extras[name] ?? null);
   assert.ok(tableText(store, "rounds", "csv").split("\r\n")[0].includes("other_ms,x_"));
   assert.ok(!("extras" in records[0]));
+});
+
+test("cells of what is not known are empty, numbers stay numbers, and what is more than a word is JSON", () => {
+  assert.equal(
+    csv(
+      ["a", "b"],
+      [
+        [null, undefined],
+        [-1, "-x"],
+        [[1, 2], 'a "b"'],
+      ],
+    ),
+    'a,b\r\n,\r\n-1,\'-x\r\n"[1,2]","a ""b"""\r\n',
+  );
 });
