@@ -219,6 +219,5 @@ function unescaped(text) {
 function typed(card, name, text) {
   const knob = card?.knobs.find((item) => item.name === name);
   if (knob?.kind === "switch") return text === "true";
-  if (knob?.auto && text === "auto") return text;
   return knob?.kind === "number" || (!knob && text !== "") ? numeral(text) : text;
 }
