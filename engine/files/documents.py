@@ -78,7 +78,9 @@ def wanted(kind: Any) -> str:
         return " or ".join(wanted(part) for part in inner)
     if origin in (list, tuple):
         return f"a list, each {wanted(inner[0])}" if inner else "a list"
-    return "a table" if origin in (dict, Mapping) else WORDS.get(kind, "a value")
+    if origin in (dict, Mapping):
+        return f"a table, each value {wanted(inner[1])}" if inner and inner[1] is not Any else "a table"
+    return WORDS.get(kind, "a value")
 
 
 def fits(value: Any, kind: Any) -> bool:

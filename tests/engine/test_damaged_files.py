@@ -222,9 +222,9 @@ def test_mined_sets(edit: Edit, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("title = 5", "title has a value of another type"),
-        ('order = "1"', "order has"),
-        ("seed = true", "seed has"),
+        ("title = 5", "title must be a text, not 5"),
+        ('order = "1"', "order must be a whole number, not '1'"),
+        ("seed = true", "seed must be a whole number, not True"),
         ("lanes = 5", "each of its lanes names a method"),
         ('lanes = ["sd"]', "each of its lanes names a method"),
         ('lanes = [{method = "sd", knobs = {gamma = [1]}}]', "a lane has a method, knobs of"),
@@ -235,7 +235,7 @@ def test_mined_sets(edit: Edit, tmp_path: Path) -> None:
         ('kind = "trio"', "Unknown kind"),
         ('traces = ["../../etc/passwd"]', "must lie in the folder"),
         ('traces = ["/etc/passwd"]', "must lie in the folder"),
-        ("models = {target = 5}", "models has"),
+        ("models = {target = 5}", "models must be a table, each value a text, not "),
     ],
 )
 def test_presets(text: str, said: str, tmp_path: Path) -> None:
