@@ -18,7 +18,7 @@ from engine.model.graphs import SWITCH
 from engine.runs.assets import hub_files, kind_of, obstacle
 from engine.tasks import Problem, load_problems, tuning_problems
 from engine.tasks.marking import EMBEDDED, TASKS
-from engine.tasks.prompts import Prompt, read_prompts
+from engine.tasks.prompts import Prompt, read_prompts, turns_left
 from engine.tasks.published import PUBLISHED, load_published
 from engine.unhurried import UNHURRIED
 
@@ -308,9 +308,8 @@ def prompts(args: argparse.Namespace, tuning: bool = False, *, turns: bool = Fal
     if args.prompts is None:  # `--task ""`, or a comma with nothing behind it
         raise ConfigError(unknown("task", args.task, TASKS))
     found = read_prompts(args.prompts, args.items)
-    if not turns and (more := sum(bool(prompt.more) for prompt in found)):
-        first = f"{more} of {len(found)} prompts go on with further turns. Only the first is asked here"
-        print(f"{first}; `compare` asks all.", file=sys.stderr)
+    if not turns and (left := turns_left(found)):
+        print(left, file=sys.stderr)
     return found
 
 

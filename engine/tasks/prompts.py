@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -53,6 +53,13 @@ def read_prompts(path: Path, most: int | None = None) -> list[Prompt]:
     if not found:
         raise ConfigError(f"{path} holds no prompt.")
     return found
+
+
+def turns_left(prompts: Sequence[Prompt]) -> str:
+    """What to say where only the first turn of each is asked; empty where there are no further ones."""
+    more = sum(bool(prompt.more) for prompt in prompts)
+    first = f"{more} of {len(prompts)} prompts go on with further turns. Only the first is asked here"
+    return f"{first}; `compare` asks all." if more else ""
 
 
 def _read(path: Path, limit: int | None) -> Iterator[Prompt]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from engine.errors import ConfigError
 from engine.kinds import COUNT
-from engine.tasks.prompts import Prompt, read_prompts
+from engine.tasks.prompts import Prompt, read_prompts, turns_left
 from engine.training.probe import NEW
 
 
@@ -43,12 +44,15 @@ class Asked:
         return f" --prompts {self.source}" + " --chat" * self.chat + f" --limit {self.limit}" * (self.limit != NEW)
 
     def prompts(self, most: int | None = None) -> list[Prompt]:
-        """The first `most` of them.
+        """The first `most` of them. It is told where they go on with further turns, which are not asked.
 
         Raises:
             ConfigError: see `read_prompts`.
         """
-        return read_prompts(self.source, most)
+        found = read_prompts(self.source, most)
+        if left := turns_left(found):
+            sys.stderr.write(left + "\n")
+        return found
 
     def digest(self) -> str:
         """A fingerprint of what the file holds; of a set its name."""

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -57,7 +57,8 @@ def test_what_is_watched_is_closed_with_who_watches():
     items = Items()
     watched = Ending().watched(items)
     assert next(watched) == 1 and not items.closed
-    watched.close()  # type: ignore[attr-defined]
+    assert isinstance(watched, Generator)
+    watched.close()
     assert items.closed
     assert list(Ending().watched(iter([1, 2]))) == [1, 2], "what cannot be closed is read to its end"
 

@@ -126,6 +126,13 @@ def test_a_head_of_one_s_own_from_prompts_to_card(
         assert list(json.loads((heads / "medusa" / "card.json").read_text())["evaluation"])[1:] == [asked.stem]
 
 
+def test_further_turns_are_told_to_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "turns.jsonl"
+    file.write_text(json.dumps({"turns": ["one", "two"]}) + "\n" + json.dumps({"prompt": "three"}) + "\n")
+    assert [prompt.text for prompt in Asked(file).prompts()] == ["one", "three"]
+    assert capsys.readouterr().err.startswith("1 of 2 prompts go on with further turns. Only the first is asked here")
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
