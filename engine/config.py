@@ -5,13 +5,14 @@ import numbers
 import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from engine.errors import ConfigError, shown, unknown
 from engine.threshold import Threshold
 
 KnobValue = bool | int | float | str
 Guarantee = Literal["reference", "lossless", "lossy"]
+Record = Literal["full", "light"]  # what a trace keeps: draft tokens and distributions too, or numbers of rounds
 Origin = Literal["paper", "code", "ours"]
 Writer = Literal["target", "draft", "nat"]  # who writes a text: a model in that role, or a non-autoregressive one
 MIN_TEMPERATURE = 1e-3  # below it a distribution is the argmax, and logits / temperature lose their digits
@@ -275,7 +276,7 @@ class RunConfig:
     max_new_tokens: int = 128
     sampling: Sampling = Sampling()
     seed: int = 0
-    record: Literal["full", "light"] = "full"
+    record: Record = "full"
     stop: tuple[str, ...] = ()
     top_n: int = 10  # entries kept of each distribution in a full trace
     looks: int = 0  # places of the source kept for each token, of an encoder-decoder
@@ -298,8 +299,8 @@ class RunConfig:
         object.__setattr__(self, "stop", tuple(self.stop))
         if any(not isinstance(text, str) or not text for text in self.stop):
             raise ConfigError("A stop string is a text of at least one character.")
-        if not isinstance(self.record, str) or self.record not in ("full", "light"):
-            raise ConfigError(unknown("record mode", self.record, ("full", "light")))
+        if not isinstance(self.record, str) or self.record not in get_args(Record):
+            raise ConfigError(unknown("record mode", self.record, get_args(Record)))
         object.__setattr__(self, "prompt_ids", token_ids(self.prompt_ids))
         if not self.prompt_ids:
             raise ConfigError("The prompt is empty: give some text, or at least one token id.")

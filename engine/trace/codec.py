@@ -9,8 +9,11 @@ from typing import Any, Union, get_args, get_origin, is_typeddict
 
 from engine.errors import TraceError, unknown
 from engine.trace.events import (
+    GUARANTEES,
     NODE_STATES,
     ORIGINS,
+    REASONS,
+    RECORDS,
     SCHEMA,
     Cell,
     Event,
@@ -29,7 +32,7 @@ MAX_DEPTH = 12  # of free JSON: knobs, extras, reasons
 LARGEST = 2**53  # whole numbers beyond it are not safe in JavaScript
 SMALLEST = {"depth": 1, "rank": 1, "parent": -1, "seed": -LARGEST}  # 0 for all other whole numbers
 _INFINITE = {"Infinity": math.inf, "-Infinity": -math.inf}  # JSON has no infinity: written as a string
-NAMES = {"state": NODE_STATES, "origin": ORIGINS}
+NAMES = {"state": NODE_STATES, "origin": ORIGINS, "guarantee": GUARANTEES, "record": RECORDS, "reason": REASONS}
 
 _PROBABILITY = itemgetter(1)
 
@@ -218,7 +221,7 @@ def _mapping(value: object, item: Reader) -> dict[str, Any]:
 
 def _reader(kind: Any, name: str = "") -> Reader:
     """The reader for a declared type; a field's name narrows it."""
-    if name in NAMES:
+    if kind is str and name in NAMES:
         return _one_of(name, NAMES[name])
     if kind is int:
         return _whole(SMALLEST.get(name, 0))

@@ -2,13 +2,17 @@
 types, null where unknown."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
+from engine.config import Guarantee, Record
 from engine.trace.records import HeadExtras, Pruned, Reason, RoundExtras, Source
 
 SCHEMA = 1
 NODE_STATES = ("accepted", "rejected", "discarded", "relaxed", "vetoed")
 ORIGINS = ("draft", "relaxed", "correction", "bonus", "target", "placed")
+GUARANTEES = (*get_args(Guarantee), "untold")  # the last of runs that an engine reported (`engine.served.light`)
+RECORDS = get_args(Record)
+REASONS = ("eos", "stop", "limit", "context", "stopped", "error")  # why a run ended
 TopN = list[tuple[int, float]]  # (token id, probability), most probable first
 
 
@@ -130,7 +134,7 @@ class Round:
 
 @dataclass(slots=True)
 class RunEnded:
-    """Tail of a trace. `reason`: eos | stop | limit | context | stopped | error. A time not measured is None."""
+    """Tail of a trace; `reason` is one of `REASONS`. A time not measured is None."""
 
     kind: ClassVar[str] = "end"
     reason: str

@@ -78,7 +78,7 @@ def _said(note: str, found: dict[str, Any]) -> dict[str, Any]:
 
 def _type(hint: Any, records: dict[str, Any], name: str = "") -> dict[str, Any]:
     """The schema of a declared type; a field's name narrows it, as it does for the reader."""
-    if name in NAMES:
+    if hint is str and name in NAMES:
         return {"enum": list(NAMES[name])}
     if hint is int:
         return {"type": "integer", "minimum": SMALLEST.get(name, 0), "maximum": LARGEST}

@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 from engine.errors import TraceError
 from engine.trace import Trace
 from engine.trace.codec import event_from_json, event_json
-from engine.trace.events import NODE_STATES, ORIGINS, Node, Round, RunEnded, RunStarted, Token
+from engine.trace.events import (
+    GUARANTEES,
+    NODE_STATES,
+    ORIGINS,
+    REASONS,
+    RECORDS,
+    Node,
+    Round,
+    RunEnded,
+    RunStarted,
+    Token,
+)
 from engine.trace.records import HeadExtras
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -70,6 +81,7 @@ def traces(draw: st.DrawFn) -> Trace:
     kinds |= {dict[str, dict[str, Any]]: st.dictionaries(words, objects, max_size=2), str | None: maybe(words)}
     kinds |= {bool: st.booleans()}
     values: dict[str, Any] = {field.name: draw(kinds[field.type]) for field in fields(RunStarted)}
+    values |= {"guarantee": draw(st.sampled_from(GUARANTEES)), "record": draw(st.sampled_from(RECORDS))}
     trace = Trace([RunStarted(**values)])
     for index in range(draw(st.integers(0, 3))):
         drafted, start = draw(nodes()), len(trace.tokens)
@@ -102,7 +114,13 @@ def traces(draw: st.DrawFn) -> Trace:
         trace.append(Round(index, start, **rest))
     if draw(st.booleans()):
         trace.append(
-            RunEnded(draw(words), draw(maybe(st.just(1.5))), draw(maybe(st.floats(0, 1e9))), draw(words), draw(words))
+            RunEnded(
+                draw(st.sampled_from(REASONS)),
+                draw(maybe(st.just(1.5))),
+                draw(maybe(st.floats(0, 1e9))),
+                draw(words),
+                draw(words),
+            )
         )
     return trace
 
@@ -172,6 +190,7 @@ def test_a_flipped_file_is_read_or_refused(noise: bytes, where: float) -> None:
     }
     head |= {"chat": True, "vocab": 9, "source": 0, "extras": {}}
     texts = {field.name: "x" for field in fields(RunStarted) if "str" in str(field.type) and head[field.name] == 1}
+    texts |= {"guarantee": "lossy", "record": "light"}
     good = b"".join(json.dumps(one).encode() + b"\n" for one in ({"kind": "run", "schema": 1, **head, **texts}, *SOUND))
     assert Trace.loads(good).end is not None
     at = int(where * (len(good) - 4))
