@@ -12,7 +12,7 @@ from engine.analysis.identities import identities
 from engine.errors import ConfigError, TraceError
 from engine.files import marks
 from engine.trace import outcome
-from engine.trace.store import MAX_BYTES, MAX_NODES, Trace, unpack
+from engine.trace.store import MAX_BYTES, MAX_NODES, Trace, contents, unpack
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 MAX_RUNS = 200
@@ -73,13 +73,7 @@ def open_file(path: str | os.PathLike[str]) -> list[bytes]:
     Raises:
         TraceError: no such file, larger than a limit, or gzipped and damaged.
     """
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(MAX_FILE + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise TraceError(f"{path} cannot be read: {reason}.") from None
-    return _parts(unpack(data, MAX_FILE), MAX_RUNS)
+    return _parts(unpack(contents(path, MAX_FILE), MAX_FILE), MAX_RUNS)
 
 
 def read_runs(

@@ -18,7 +18,17 @@ from engine.trace.codec import check_round, event_from_json, event_json
 from engine.trace.events import Event, Round, RunEnded, RunStarted, Token
 from engine.trace.metrics import metrics
 
-__all__ = ["MAX_BYTES", "MAX_NODES", "MAX_TOKENS", "Trace", "event_from_json", "event_json", "sound", "unpack"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_NODES",
+    "MAX_TOKENS",
+    "Trace",
+    "contents",
+    "event_from_json",
+    "event_json",
+    "sound",
+    "unpack",
+]
 
 MAX_BYTES = 20_000_000  # after decompression
 MAX_NODES = 50_000
@@ -181,15 +191,7 @@ class Trace:
         Raises:
             TraceError: no such file, larger than a limit, of another schema, or damaged.
         """
-        try:
-            with Path(path).open("rb") as file:
-                data = file.read(max_bytes + 1)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise TraceError(f"{path} cannot be read: {reason}.") from None
-        if len(data) > max_bytes:  # its end was not read, and unpacked it may be within the limit
-            raise TraceError(_larger(max_bytes))
-        return cls.loads(data, max_bytes, max_nodes, max_tokens)
+        return cls.loads(contents(path, max_bytes), max_bytes, max_nodes, max_tokens)
 
     @classmethod
     def loads(
@@ -258,6 +260,24 @@ def sound(trace: Trace, name: str) -> Trace:
     if trace.end is None or trace.end.reason == "error":
         raise EngineFault(f"{name} failed: {trace.end.message if trace.end else 'it did not end'}")
     return trace
+
+
+def contents(path: str | os.PathLike[str], max_bytes: int) -> bytes:
+    """The bytes of a file, as they are.
+
+    Raises:
+        TraceError: no such file, or more than `max_bytes`, of which a gzipped one may unpack within the limit once its
+            end is cut off.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TraceError(f"{path} cannot be read: {reason}.") from None
+    if len(data) > max_bytes:
+        raise TraceError(_larger(max_bytes))
+    return data
 
 
 def unpack(data: bytes, max_bytes: int) -> bytes:

@@ -73,6 +73,17 @@ def test_a_file_holds_one_run_or_several(tmp_path: Path) -> None:
             read_file(tmp_path / name)
 
 
+def test_a_gzipped_file_of_runs_beyond_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read up to the limit it would lack its last run, or the end of it."""
+    data, path = b"".join(trace.to_bytes() for trace in (sd(), bush())), tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress(data, compresslevel=0))
+    monkeypatch.setattr("engine.analysis.reading.MAX_FILE", len(data))
+    with pytest.raises(TraceError, match="larger than"):
+        read_file(path)
+    monkeypatch.setattr("engine.analysis.reading.MAX_FILE", path.stat().st_size)
+    assert len(read_file(path)) == 2
+
+
 @pytest.mark.thorough
 def test_the_recorded_cases_are_sound() -> None:
     for path in sorted(Path("presets/traces").glob("*.jsonl.gz")):
