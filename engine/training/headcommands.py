@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from safetensors.torch import save as packed
 
-from engine.errors import AssetError, ModelMismatch, unknown
+from engine.errors import AssetError, ConfigError, ModelMismatch, unknown
 from engine.files.written import write
 from engine.kinds import ABOVE, COUNT, PORTION, TO_FOLDER
 from engine.model import load_model
@@ -85,7 +85,7 @@ def _budget(head: argparse.ArgumentParser) -> None:
     head.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     head.add_argument("--start-from", type=Path, help="folder of another run's checkpoint to take first weights from")
     head.add_argument("--work", type=TO_FOLDER, help="folder of the checkpoint; build/KIND if not given")
-    head.add_argument("--out", type=TO_FOLDER, help="folder of the export; KIND beside the target if not given")
+    head.add_argument("--out", type=TO_FOLDER, help="folder of the export; beside the target's folder if not given")
 
 
 def make_features(options: argparse.Namespace) -> None:
@@ -100,14 +100,20 @@ def make_features(options: argparse.Namespace) -> None:
     features.build(options.target, options.features, options.texts, greedy, options.seed, say, options.device, asked)
 
 
+def _beside(target: Path) -> Path:
+    if not target.is_dir():
+        raise ConfigError(f"Say with --out where the export goes: {target} is no folder here.")
+    return target.parent
+
+
 def train_head(options: argparse.Namespace) -> None:
     """Train to the end of the budget.
 
     Raises:
-        ConfigError: a run from the start finds the checkpoint of another. ModelMismatch: the features are another
-            target's, or heads of this kind cannot be its.
+        ConfigError: a run from the start finds the checkpoint of another, or a target of the hub and no folder for the
+            export. ModelMismatch: the features are another target's, or heads of this kind cannot be its.
     """
-    work, out = options.work or Path("build") / options.kind, options.out or options.target.parent / options.kind
+    work, out = options.work or Path("build") / options.kind, options.out or _beside(options.target) / options.kind
     if not options.resume:
         unused(work / CHECKPOINT)
     torch.set_num_threads(options.threads)

@@ -467,3 +467,13 @@ def test_a_block_in_training_is_the_one_of_drafting(context: TrainingContext) ->
                 head.read(memory, batch.taps[line, :root])
                 made = head.fill(memory, head.block(int(batch.ids[line, root]), size - 1))
                 torch.testing.assert_close(made, wanted[line, block], atol=2e-4, rtol=1e-4)
+
+
+def test_a_head_of_a_target_of_the_hub_asks_where_it_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder named like its owner would be made where one stands."""
+    monkeypatch.chdir(tmp_path)
+    assert command(["head", "medusa", "--target", "someone/model"]) == 2
+    assert "Say with --out where the export goes: someone/model is no folder here." in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
