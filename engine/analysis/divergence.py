@@ -10,6 +10,7 @@ from engine.errors import ConfigError
 from engine.trace import outcome
 from engine.trace.events import TopN
 from engine.trace.store import Trace
+from engine.trace.sums import as_list
 
 Cause = Literal["near-tie", "lossy rule", "draft alone", "written in place", "sampling draw", "unexplained"]
 
@@ -36,8 +37,9 @@ def divergence(one: Trace, other: Trace, names: tuple[str, str] | None = None) -
     """The first difference; None while one response is a prefix of the other. `names` are what the runs are called.
 
     Raises:
-        ConfigError: the runs have different prompts or targets.
+        ConfigError: something that is no trace, or runs with different prompts or targets.
     """
+    as_list([one, other])
     if one.head.prompt_ids != other.head.prompt_ids:
         raise ConfigError("The two runs have different prompts; there is nothing to compare.")
     if one.head.models.get("target") != other.head.models.get("target"):

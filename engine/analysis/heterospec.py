@@ -12,9 +12,10 @@ import pandas as pd
 
 from engine.analysis.grouping import cluster
 from engine.analysis.intervals import Interval, clustered_share
-from engine.analysis.tables import Traces, as_list
+from engine.analysis.tables import Traces
 from engine.trace.events import Round
 from engine.trace.metrics import pooled
+from engine.trace.sums import as_list
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 1.0)
 
@@ -91,7 +92,7 @@ def ablation(runs: Mapping[str, Traces], baseline: Traces | None = None) -> pd.D
     """
     rows = []
     for label, traces in runs.items():
-        found = pooled(as_list(traces), None if baseline is None else as_list(baseline))
+        found = pooled(traces, baseline)
         row = {"method": label, "calls": found["rounds"], "tokens": found["verify_tokens"], "tau": found["tau"]}
         rows.append(row | ({"speedup": found["speedup"]} if baseline is not None else {}))
     frame = pd.DataFrame(rows)

@@ -16,6 +16,7 @@ from engine.files.places import ROOT
 from engine.trace import outcome
 from engine.trace.metrics import check_baseline, pooled
 from engine.trace.store import Trace
+from engine.trace.sums import as_list
 
 RECORDED = ROOT / "docs/results/heterospec.json"  # made by `python -m engine pooled`
 ALL = "all tasks"
@@ -36,7 +37,7 @@ def pool(
     Raises:
         ConfigError: no trace of a run that came to its end, or traces of different targets.
     """
-    given = list(traces)
+    given = as_list(traces)
     kept = [trace for trace in given if outcome.whole(trace.end)]
     if not kept:
         raise ConfigError("There is no run to pool" + (": none of these came to its end." if given else "."))

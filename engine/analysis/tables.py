@@ -10,8 +10,8 @@ import pandas as pd
 
 from engine.analysis.columns import EXTRA, LABEL, LANE, NODES, ROUNDS, RUN, TOKENS, Column
 from engine.analysis.labels import labels
-from engine.errors import ConfigError
 from engine.trace.store import Trace
+from engine.trace.sums import as_list
 
 Traces = Trace | Iterable[Trace]
 
@@ -33,23 +33,6 @@ def rounds_df(traces: Traces, run: bool = False, lanes: bool = False) -> pd.Data
     extras = dict.fromkeys(name for trace in kept for event in trace.rounds for name in event.extras)
     columns = ROUNDS + tuple(replace(EXTRA, name=f"x_{name}") for name in extras)
     return _table(kept, _round_rows, columns, run, lanes)
-
-
-def as_list(traces: Traces) -> list[Trace]:
-    """One trace or several, as a list.
-
-    Raises:
-        ConfigError: something that is none.
-    """
-    if isinstance(traces, Trace):
-        return [traces]
-    given: Iterable[Any] = traces if isinstance(traces, Iterable) and not isinstance(traces, str | bytes) else [traces]
-    kept = list[Trace]()
-    for one in given:
-        if not isinstance(one, Trace):
-            raise ConfigError(f"A table is made of traces, not of {one!r}: `Trace.load(path)` reads one from a file.")
-        kept.append(one)
-    return kept
 
 
 def _token_rows(trace: Trace) -> Iterator[dict[str, Any]]:

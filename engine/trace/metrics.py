@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.errors import ConfigError
 from engine.trace.events import RunStarted
-from engine.trace.sums import Recorded, Sums, speedups
+from engine.trace.sums import Recorded, Sums, as_list, speedups
 
 
 def metrics(trace: Recorded, baseline: Recorded | None = None) -> dict[str, Any]:
@@ -21,7 +21,9 @@ def metrics(trace: Recorded, baseline: Recorded | None = None) -> dict[str, Any]
     return pooled([trace], None if baseline is None else [baseline])
 
 
-def pooled(traces: Iterable[Recorded], baselines: Iterable[Recorded] | None = None) -> dict[str, Any]:
+def pooled(
+    traces: Recorded | Iterable[Recorded], baselines: Recorded | Iterable[Recorded] | None = None
+) -> dict[str, Any]:
     """The same numbers over several runs of one method.
 
     `baselines` are `ar` runs of the same prompts, measured in the same process, interleaved with these and after a
@@ -31,12 +33,12 @@ def pooled(traces: Iterable[Recorded], baselines: Iterable[Recorded] | None = No
     Raises:
         ConfigError: no trace, or a baseline that is not one.
     """
-    kept = list(traces)
+    kept = as_list(traces)
     if not kept:
         raise ConfigError("There is no trace to measure.")
     found = Sums.of(kept).numbers()
     if baselines is not None:
-        found |= _speedups(kept, list(baselines))
+        found |= _speedups(kept, as_list(baselines))
     return found
 
 

@@ -6,8 +6,9 @@ The sums of several runs are those of the runs added, so that a sweep keeps thes
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import accumulate, zip_longest
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
+from engine.errors import ConfigError, shown
 from engine.trace import outcome
 from engine.trace.events import Round, RunEnded, RunStarted, Token
 
@@ -25,6 +26,27 @@ class Recorded(Protocol):
     @property
     def head(self) -> RunStarted:
         """The first event."""
+
+
+Run = TypeVar("Run", bound=Recorded)
+
+
+def as_list(traces: Run | Iterable[Run]) -> list[Run]:
+    """One trace or several, as a list.
+
+    Raises:
+        ConfigError: something that is none.
+    """
+    alone = _is_trace(traces) or isinstance(traces, str | bytes) or not isinstance(traces, Iterable)
+    kept: list[Any] = [traces] if alone else list(cast(Iterable[Any], traces))
+    for one in kept:
+        if not _is_trace(one):
+            raise ConfigError(f"A trace is wanted, not {shown(one)}: `Trace.load(path)` reads one from a file.")
+    return kept
+
+
+def _is_trace(given: object) -> bool:
+    return isinstance(getattr(given, "rounds", None), list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,10 @@ def test_other_prompts_and_targets_are_refused() -> None:
         divergence(ar([CAT]), ar([DOG], prompt_ids=[3]))
     with pytest.raises(ConfigError, match="targets"):
         divergence(ar([CAT]), ar([DOG], models={"target": {"id": "u"}}))
+    wrong: Any = "ar.jsonl"
+    for pair in ((wrong, ar([CAT])), (ar([CAT]), wrong)):
+        with pytest.raises(ConfigError, match="A trace is wanted"):
+            divergence(*pair)
 
 
 def test_a_veto_elsewhere_in_the_tree_is_not_to_blame() -> None:

@@ -116,7 +116,7 @@ def test_top_lists_are_kept_whole() -> None:
 @pytest.mark.parametrize("given", [5, "run.jsonl", ["run.jsonl"], None])
 def test_what_is_no_trace_is_told(given: Any) -> None:
     for table in (tokens_df, nodes_df, rounds_df):
-        with pytest.raises(ConfigError, match=r"made of traces, not of (5|None|'run.jsonl')"):
+        with pytest.raises(ConfigError, match=r"A trace is wanted, not (5|None|'run.jsonl')"):
             table(given)
 
 

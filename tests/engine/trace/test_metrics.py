@@ -210,6 +210,15 @@ def test_nothing_to_pool() -> None:
         pooled([])
 
 
+def test_one_run_alone_is_pooled_and_what_is_none_is_told() -> None:
+    assert pooled(sd()) == pooled([sd()]) == metrics(sd())
+    assert pooled(sd(), ar([CAT])) == metrics(sd(), ar([CAT]))
+    wrong: Any
+    for wrong in (5, None, "run.jsonl", [sd(), "run.jsonl"], sd().head):
+        with pytest.raises(ConfigError, match=r"A trace is wanted, not (5|None|'run.jsonl'|RunStarted.*): `Trace.load"):
+            pooled(wrong)
+
+
 def test_plain_decoding_and_a_run_that_has_just_begun() -> None:
     found = metrics(ar([CAT, DOG]))
     assert (found["tau"], found["drafted"], found["accept_rate_drafted"], found["cost_ratio"]) == (1.0, 0, None, None)
