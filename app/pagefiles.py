@@ -4,13 +4,14 @@ Their address holds an edition, a hash of what they all are: under it a browser 
 is edited under a running server, the page has another edition when it is loaded anew.
 """
 
+import os
 import re
 import time
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
-from os.path import normpath
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
@@ -100,10 +101,10 @@ class PageFiles(StaticFiles):
     """
 
     def get_path(self, scope: Scope) -> str:
-        """What of the address names the file."""
+        """What of the address names the file, as the system writes paths."""
         path = normpath(str(scope["path_params"]["path"]))
         asked = _EDITION.match(path)
-        return path[asked.end() + 1 :] if asked else path
+        return os.path.normpath(path[asked.end() + 1 :] if asked else path)
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         """The file, with the time for which it is kept."""

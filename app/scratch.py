@@ -8,6 +8,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+import psutil
+
 NAME = re.compile(r"draftscope-app-(\d+)-\w+")
 
 
@@ -42,15 +44,14 @@ def clear() -> None:
 def _left(path: Path) -> bool:
     """Whether a folder is ours by name and owner, and its process is gone."""
     name = NAME.fullmatch(path.name)
-    if name is None or path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.getuid():
+    if name is None or path.is_symlink() or not path.is_dir():
+        return False
+    if hasattr(os, "getuid") and path.stat().st_uid != os.getuid():  # on Windows the folder around is the user's own
         return False
     try:
-        os.kill(int(name[1]), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):
+        return not psutil.pid_exists(int(name[1]))
+    except OverflowError:  # no number of a process
         return False
-    return False
 
 
 def _remove(path: Path, process: int) -> None:

@@ -17,7 +17,7 @@ Passing needs a random token, which only the child's last statement can return. 
 
 - Where the kernel has no filter or no Landlock (a container that forbids them, an old Linux, macOS) code is not run,
   unless DRAFTSCOPE_RUN_CODE=unconfined asks for it: the hook stands alone there, and a flaw of CPython (crafted
-  bytecode, say) defeats it.
+  bytecode, say) defeats it. On Windows it is never run, since the limits are those of Unix.
 - Python code cannot read the token, but code that gains access to memory can: it could forge a pass, and nothing else.
 - Code may fool the tests themselves, as by an answer that equals everything, or a builtin that it replaced.
 - It may use up its CPU time and memory, see the names and sizes of files, and the time; there is no PID namespace.
@@ -54,6 +54,7 @@ OUTPUT_LIMIT = 10_000  # bytes kept of what the program writes
 BUBBLEWRAP = "bubblewrap"
 NEEDED = ("system-call filter", "Landlock")  # as sandbox_child calls them
 TOKEN_BYTES = 32  # as in sandbox_child
+NOT_UNIX = "Generated code is not run on this system: what limits it are processes of Unix."
 LIBRARIES = (
     "/lib",
     "/lib64",
@@ -125,9 +126,16 @@ def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: in
 @cache
 def layers() -> tuple[str, ...]:
     """The layers that hold here, tried once in a process of its own: bubblewrap's where it is installed and works."""
+    if not on_unix():
+        return ()
     if shutil.which("bwrap") and (found := _tried(bubblewrapped())):
         return (*found, BUBBLEWRAP)
     return _tried(plain())
+
+
+def on_unix() -> bool:
+    """Whether processes take files over, are limited and end with all that they began."""
+    return hasattr(os, "killpg")
 
 
 def plain() -> list[str]:
@@ -184,8 +192,10 @@ def require_layers() -> tuple[str, ...]:
     """The kernel's layers that hold, among them those without which strangers' code is not confined.
 
     Raises:
-        ConfigError: one of them is missing, and running code all the same was not asked for.
+        ConfigError: one of them is missing, and running code all the same was not asked for; or this is not Unix.
     """
+    if not on_unix():
+        raise ConfigError(NOT_UNIX)
     held = layers()
     missing = [name for name in NEEDED if name not in held]
     if missing and not unconfined_is_allowed():
@@ -200,6 +210,8 @@ def said() -> str:
     """One line for the start of a server: whether generated code runs, and what confines it."""
     if not code_may_run():
         return f"Generated code is not run here ({SWITCH}=1 allows it)."
+    if not on_unix():
+        return NOT_UNIX
     missing = [name for name in NEEDED if name not in layers()]
     if missing and not unconfined_is_allowed():
         return f"Generated code is not run here: no {', no '.join(missing)}."

@@ -145,7 +145,7 @@ def _cell(value: float) -> str:
 def write_sums(root: Path) -> None:
     """Write SHA256SUMS over all files below `root` but those of `TOLD`, as `sha256sum -c` reads it."""
     files = sorted(p for p in root.rglob("*") if p.is_file() and p.name not in TOLD)
-    lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(root)}\n" for p in files]
+    lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(root).as_posix()}\n" for p in files]
     (root / SUMS).write_text("".join(lines))
 
 

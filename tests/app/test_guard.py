@@ -139,6 +139,7 @@ def test_folders_of_processes_that_are_gone_are_removed(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "file").write_text("x")
     (tmp_path / "draftscope-app-4194998-zz").symlink_to(other)
+    (tmp_path / f"draftscope-app-{'9' * 30}-gh").mkdir()  # no number of a process
     assert scratch.sweep(tmp_path) == [gone]
     assert not gone.exists() and (other / "file").exists() and (running / "file").exists()
 

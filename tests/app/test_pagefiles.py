@@ -1,5 +1,6 @@
 """How long a browser keeps the page's files, and what it fetches first."""
 
+import ntpath
 import os
 import re
 import shutil
@@ -101,6 +102,15 @@ def test_a_file_that_is_edited_under_a_running_server_is_not_kept_until_the_page
 
 def pagefiles_route(folder: Path) -> Route:
     return Route("/lab-static/{path:path}", PageFiles(directory=folder))
+
+
+def test_files_are_found_where_the_system_writes_paths_with_backslashes(monkeypatch):
+    """As Windows does, also behind an edition; what the page names has slashes all the same."""
+    files, first = PageFiles(directory=STATIC), first_modules()
+    monkeypatch.setattr(os.path, "normpath", ntpath.normpath)
+    for asked in ("e-0123456789abcdef/rooms/judge.js", "rooms/judge.js", "e-0123456789abcdef/./rooms//judge.js"):
+        assert files.get_path({"path_params": {"path": asked}}) == r"rooms\judge.js"
+    assert first_modules() == first and "stage/heads.js" in first
 
 
 def test_all_that_modules_of_the_first_look_import_is_of_the_first_look():

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -367,6 +368,27 @@ def test_a_child_that_cannot_be_started_leaves_nothing_open(monkeypatch: pytest.
         with pytest.raises(FileNotFoundError):
             run_python("x = 1")
     assert {path.name for path in Path("/dev/fd").iterdir()} == descriptors
+
+
+@pytest.mark.parametrize("asked", ["1", "unconfined"])
+def test_where_processes_are_not_those_of_unix_nothing_runs_and_nothing_fails(
+    asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows, where a child takes no open file over and has no session."""
+
+    def started(*_: Any, **__: Any) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.delattr(os, "killpg")
+    monkeypatch.setattr(subprocess, "Popen", started)
+    monkeypatch.setenv("DRAFTSCOPE_RUN_CODE", asked)
+    sandbox.layers.cache_clear()
+    try:
+        assert sandbox.said() == sandbox.NOT_UNIX and sandbox.layers() == ()
+        with pytest.raises(ConfigError, match="not run on this system"):
+            run_python("x = 1")
+    finally:
+        sandbox.layers.cache_clear()
 
 
 def test_a_public_server_runs_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
