@@ -430,7 +430,11 @@ def _limit(kind: int, value: int) -> None:
     _, hard = resource.getrlimit(kind)
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)
-    resource.setrlimit(kind, (value, value))
+    try:
+        resource.setrlimit(kind, (value, value))
+    except ValueError:
+        if sys.platform != "darwin":  # where any process has more address space than it may be limited to
+            raise
 
 
 def main() -> None:

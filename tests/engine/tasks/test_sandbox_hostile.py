@@ -370,6 +370,17 @@ def test_a_child_that_cannot_be_started_leaves_nothing_open(monkeypatch: pytest.
     assert {path.name for path in Path("/dev/fd").iterdir()} == descriptors
 
 
+def test_a_limit_that_macos_does_not_know_keeps_nothing_from_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> None:
+        raise ValueError("current limit exceeds maximum limit")
+
+    monkeypatch.setattr(resource, "setrlimit", refused)
+    with pytest.raises(ValueError, match="exceeds"):
+        sandbox_child._limit(resource.RLIMIT_AS, 1 << 28)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    sandbox_child._limit(resource.RLIMIT_AS, 1 << 28)
+
+
 @pytest.mark.parametrize("asked", ["1", "unconfined"])
 def test_where_processes_are_not_those_of_unix_nothing_runs_and_nothing_fails(
     asked: str, monkeypatch: pytest.MonkeyPatch
