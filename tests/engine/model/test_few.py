@@ -76,7 +76,8 @@ def test_logits_are_of_the_last_rows_that_are_wanted(zoo: Zoo) -> None:
     lean = decoder(zoo.model())
     every = lean.run(lean.cache(8), row(IDS[:5], 0), (), 5)
     some = lean.run(lean.cache(8), row(IDS[:5], 0), (), 2)
-    assert torch.equal(some.logits, every.logits[3:]) and torch.equal(some.last, every.last)
+    assert torch.equal(some.last, every.last)
+    torch.testing.assert_close(some.logits, every.logits[3:], atol=1e-6, rtol=1e-5)  # a product's rows, without FBGEMM
 
 
 @pytest.mark.parametrize("most", [few.TABLE, 0])
@@ -227,8 +228,8 @@ def test_steps_of_heads_are_those_of_torch(role: str, lab: Lab, monkeypatch: pyt
     monkeypatch.setitem(part.__dict__, "few", None)
     torch.manual_seed(0)
     wanted, held_there = chain(head, head.memory(16), 8, width)
-    torch.testing.assert_close(made, wanted, atol=1e-4, rtol=1e-4)
-    torch.testing.assert_close(held, held_there, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(made, wanted, atol=1e-3, rtol=1e-4)  # eight steps, each on what the last one rounded
+    torch.testing.assert_close(held, held_there, atol=1e-3, rtol=1e-4)
 
 
 @torch.inference_mode()
