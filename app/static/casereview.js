@@ -30,6 +30,8 @@ const QUESTIONS = {
 };
 /** What is reviewed, as it was left. @type {ReviewedPlace["place"]} */
 let chosen = "token";
+/** What keeps the review that was opened last up to date. @type {(() => void)[]} */
+let watching = [];
 
 /** @param {HTMLElement} body @param {Store} store @param {Lab} lab */
 export function drawCaseReview(body, store, lab) {
@@ -59,14 +61,16 @@ export function drawCaseReview(body, store, lab) {
     });
   }
   draw();
-  const off = onReviews((elsewhere) => {
-    if (!spots.here.isConnected) off();
-    else if (elsewhere) draw();
-  });
-  const still = store.on("cursor", () => {
-    if (!spots.here.isConnected) still();
-    else if (!spots.here.contains(document.activeElement)) spots.here.replaceChildren(...here(room, draw));
-  });
+  for (const stop of watching) stop();
+  watching = [
+    onReviews((elsewhere) => {
+      if (elsewhere && spots.here.isConnected) draw();
+    }),
+    store.on("cursor", () => {
+      if (!spots.here.isConnected || spots.here.contains(document.activeElement)) return;
+      spots.here.replaceChildren(...here(room, draw));
+    }),
+  ];
   queueMicrotask(() => body.querySelector("textarea")?.focus());
 }
 

@@ -3,7 +3,7 @@
 
 const GAP = 6; // px between the element and its box
 
-/** @type {{box: HTMLElement, anchor: Element} | null} */
+/** @type {{box: HTMLElement, anchor: Element, over: AbortController} | null} */
 let shown = null;
 
 /**
@@ -26,23 +26,23 @@ export function togglePopover(anchor, box, leaves) {
   });
   (anchor.closest("[data-lab]") ?? document.body).append(box);
   place(box, anchor.getBoundingClientRect());
-  shown = { box, anchor };
+  const over = new AbortController();
+  shown = { box, anchor, over };
   box.focus({ preventScroll: true });
-  addEventListener("pointerdown", outside);
-  addEventListener("scroll", moved, { passive: true });
+  addEventListener("pointerdown", outside, { signal: over.signal });
+  addEventListener("scroll", moved, { passive: true, signal: over.signal });
   /** @param {Event} event */
   function outside(event) {
     const target = event.target instanceof Node ? event.target : null;
-    if (!box.isConnected) removeEventListener("pointerdown", outside);
-    else if (!box.contains(target) && !anchor.contains(target)) closePopover();
+    if (!box.contains(target) && !anchor.contains(target)) closePopover();
   }
   function moved() {
-    if (!box.isConnected) removeEventListener("scroll", moved);
-    else if (anchor.isConnected) place(box, anchor.getBoundingClientRect());
+    if (anchor.isConnected) place(box, anchor.getBoundingClientRect());
   }
 }
 
 export function closePopover() {
+  shown?.over.abort();
   shown?.box.remove();
   shown = null;
 }

@@ -190,6 +190,9 @@ function glance(card, cases, lessons, store, { session }) {
   ];
 }
 
+/** What keeps the page that was opened last up to date. @type {(() => void)[]} */
+const watching = [];
+
 /** What the method does in the runs on the stage, kept up to date while these grow. @param {PageCard} card
  * @param {Store} store */
 function onStage(card, store) {
@@ -223,16 +226,17 @@ function onStage(card, store) {
     store.setOption("room", "compare");
     store.setCursor({ run: run.key, pos: 0 });
   }
-  const off = [
-    store.on("data", () => later()),
-    .../** @type {const} */ (["runs", "status", "time"]).map((topic) => store.on(topic, () => later())),
-  ];
+  const leave = () => {
+    for (const stop of watching.splice(0)) stop();
+  };
+  leave();
+  for (const topic of /** @type {const} */ (["runs", "data", "status", "time"])) watching.push(store.on(topic, later));
   let placed = false;
   requestAnimationFrame(() => {
     placed = true;
   });
   function later() {
-    if (placed && !spot.isConnected) for (const stop of off.splice(0)) stop();
+    if (placed && !spot.isConnected) leave();
     else store.seldom(`onstage:${card.name}`, draw);
   }
   draw();
