@@ -90,6 +90,7 @@ function settingsOf(Plotly, figure) {
     .replaceAll(/[^a-z0-9]+/g, "-");
   const made = {
     responsive: true,
+    _baseUrl: "", // else its references name this moment's address, which the browser fetches once it is another
     displaylogo: false,
     locales: LOCALE,
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "sendChartToCloud"], // nothing leaves

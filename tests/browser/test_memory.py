@@ -1,7 +1,8 @@
-"""What was opened and closed again and again is let go of."""
+"""What was opened and closed again and again is let go of, and the page is not fetched once more."""
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -57,3 +58,19 @@ def test_what_was_closed_is_let_go_of(
     for _ in range(OFTEN):
         open_and_close(page)
     assert nodes() - before < OFTEN * FEWER
+
+
+def test_figures_do_not_fetch_the_page_once_its_address_is_another(
+    pages: Any, visit_cases: Callable[..., Page]
+) -> None:
+    page = visit_cases("?room=trajectories")
+    drawn = page.locator(".plot [clip-path]").first
+    drawn.wait_for(state="attached")
+    page.evaluate("draftscope.store.setOption('room', 'papers')")
+    page.locator("[data-room=papers] .plot [clip-path]").first.wait_for(state="attached")
+    page.wait_for_function("location.search.includes('room=papers')")
+    page.evaluate("document.body.classList.toggle('dark')")
+    page.wait_for_timeout(500)
+    named = "[...document.querySelectorAll('.plot [clip-path]')].map((one) => one.getAttribute('clip-path'))"
+    assert {one[:5] for one in page.evaluate(named)} == {"url(#"}
+    assert len([url for url in pages.asked[page] if urlsplit(url).path == "/"]) == 1
