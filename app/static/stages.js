@@ -14,6 +14,13 @@ import { writeConfig } from "./config.js";
 
 const MOST = 4; // that are kept beside what is shown
 
+/** What tells the runs of a stage from others: the same request again is the same. @param {Open} stage */
+function toldOf({ status, lanes, ran, id }) {
+  if (!lanes.length) return "";
+  if (status.recorded) return `trace ${status.recorded}`;
+  return ran ? JSON.stringify(writeConfig({ ...ran, preset: "" })) : id;
+}
+
 /** @param {Store} store @param {Pick<import("./types/lab.js").Session, "config" | "ran" | "on">} session */
 export function createStages(store, session) {
   const life = freshId().slice(0, 8); // entries of the page before a reload are not this one's
@@ -26,6 +33,8 @@ export function createStages(store, session) {
   let now = taken();
   /** @type {Open[]} the one that was left last at the end */
   let kept = [];
+  /** What was left for runs of which is not known yet what was asked for. @type {Open | null} */
+  let before = null;
 
   store.on("runs", () => {
     if (store.runs === now.runs) [now.lanes, now.grown] = [store.lanes, true];
@@ -34,6 +43,7 @@ export function createStages(store, session) {
       if (now.lanes.length && !given) kept = [...kept, now].slice(-MOST);
       const back = kept.find(({ runs }) => runs === store.runs);
       kept = kept.filter((stage) => stage !== back);
+      before = back ? null : now;
       now = back ?? taken();
     }
   });
@@ -43,6 +53,11 @@ export function createStages(store, session) {
   session.on("ran", () => {
     now.ran = session.ran;
     now.config = session.ran ?? session.config;
+    if (before && toldOf(before) === toldOf(now)) {
+      now.id = before.id; // the entry of the history is the same
+      kept = kept.filter((stage) => stage !== before);
+    }
+    before = null;
   });
 
   return {
@@ -51,12 +66,7 @@ export function createStages(store, session) {
     },
     /** What was left, if it is still kept. @param {unknown} id @returns {Stage | null} */
     find: (id) => kept.find((stage) => stage.id === id) ?? null,
-    /** What tells the runs that are shown from others: the same request again is the same. */
-    told() {
-      const { status, lanes, ran, id } = now;
-      if (!lanes.length) return "";
-      if (status.recorded) return `trace ${status.recorded}`;
-      return ran ? JSON.stringify(writeConfig({ ...ran, preset: "" })) : id;
-    },
+    /** What tells the runs that are shown from others. */
+    told: () => toldOf(now),
   };
 }

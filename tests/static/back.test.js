@@ -295,6 +295,37 @@ test("the same request run again, or a case opened again, is no step", async () 
   assert.equal(entries.length, 2);
 });
 
+test("of a request that was run again Back shows the runs that were made last, and they are kept once", async () => {
+  const { store, session } = await page();
+  await session.openFiles([Object.assign(new Blob(["x"]), { name: "a" })]);
+  await settled();
+  const opened = store.runs;
+  session.configure({ seed: 5 });
+  for (let i = 0; i < 6; i++) await session.run();
+  await settled();
+  const { runs } = store;
+  await session.openRecorded("pears");
+  await settled();
+  assert.equal(entries.length, 4);
+  await go(-1);
+  assert.equal(store.runs, runs);
+  await go(-1);
+  assert.equal(store.runs, opened);
+});
+
+test("a case that was opened again, a lane of it having been closed, comes back whole", async () => {
+  const { store, session } = await page();
+  await session.openRecorded("pears");
+  await settled();
+  store.remove("plain");
+  await session.openRecorded("pears");
+  await settled();
+  await session.openRecorded("apples");
+  await settled();
+  await go(-1);
+  assert.deepEqual(store.lanes, ["plain", "chain"]);
+});
+
 test("Back takes away a lane that was made beside the others, and Forward puts it there again", async () => {
   const { store, session, continuing, asked } = await page();
   session.catalogue.models.push(store.runs.get("chain").head.preset);
