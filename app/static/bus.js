@@ -78,7 +78,7 @@ export function createBus(store, notify) {
       const { id: before, started } = current;
       if (bus.busy && !started && current.what === what && current.step === step && !left()) return before;
       const mine = ++starts;
-      await bus.stop();
+      await halt();
       if (mine !== starts) return ""; // the later of two is the one that is wanted
       const id = freshId();
       current = asked(id, step, store.runs, config, what);
@@ -90,17 +90,9 @@ export function createBus(store, notify) {
       else waiting.push(go);
       return id;
     },
-    /** A run that the server has not begun is taken from the queue. */
-    async stop() {
-      if (!bus.busy) return;
-      const { id, started } = current;
-      const known = await soon(gate?.server.stop(id), null);
-      if ((started && known) || current.id !== id || left()) return;
-      if (!started && current.started) return bus.stop(); // it began meanwhile
-      // what the server does not know waits in the queue; only now, as nothing can be taken out before it has its place
-      if (!started && !known) gate?.trigger("halt", {});
-      finish();
-      if (started && known === null) notify(LOST);
+    stop() {
+      starts++; // a run that waits for the one before to end is not asked for either
+      return halt();
     },
     receive(text) {
       const message = parsed(text);
@@ -122,6 +114,19 @@ export function createBus(store, notify) {
       if (message.ev || message.done) take(message);
     },
   };
+
+  /** End the run that was sent. One that the server has not begun is taken from the queue. @returns {Promise<void>} */
+  async function halt() {
+    if (!bus.busy) return;
+    const { id, started } = current;
+    const known = await soon(gate?.server.stop(id), null);
+    if ((started && known) || current.id !== id || left()) return;
+    if (!started && current.started) return halt(); // it began meanwhile
+    // what the server does not know waits in the queue; only now, as nothing can be taken out before it has its place
+    if (!started && !known) gate?.trigger("halt", {});
+    finish();
+    if (started && known === null) notify(LOST);
+  }
 
   /** Whether other runs took the stage: what this one still sends has no place any more. */
   function left() {
@@ -162,7 +167,7 @@ export function createBus(store, notify) {
   /** Not even that it waits was said: on a slow link Gradio may close what would tell of a run with the one before. */
   async function giveUp() {
     const { id } = current;
-    await bus.stop();
+    await halt();
     if (current.id === id && !current.started && !left()) notify(UNHEARD);
   }
 

@@ -212,6 +212,17 @@ test("of two runs asked for while one goes the last is sent", async () => {
   );
 });
 
+test("a run that waits for the one before to end is not sent once it was stopped too", async () => {
+  await started();
+  sent.length = 0;
+  const answers = [];
+  server.stop = () => new Promise((answer) => answers.push(answer));
+  const asked = [bus.start({ prompt: "one" }), bus.stop()];
+  for (const answer of answers) answer(true);
+  assert.equal((await Promise.all(asked))[0], "");
+  assert.deepEqual(sent, []);
+});
+
 test("a run that begins while the next is asked for is told with its own settings", async () => {
   attach();
   const heard = [];
