@@ -37,6 +37,8 @@ const CATALOGUE = {
 let entries;
 let at;
 let popped;
+/** What a case waits for before it comes, by name. @type {Record<string, Promise<void>>} */
+let slow;
 globalThis.window = globalThis;
 globalThis.parent = globalThis;
 const here = () => {
@@ -66,19 +68,28 @@ async function go(by) {
 }
 
 beforeEach(() => {
+  slow = {};
   entries = [{ state: null, url: "http://127.0.0.1/?" }];
   at = 0;
   here();
 });
 
+/** Make a case slow to come; gives what lets it. @param {string} name @returns {() => void} */
+function held(name) {
+  let come;
+  slow[name] = new Promise((done) => (come = done));
+  return come;
+}
+
 /** A page that shows the first case; the server gives cases, the engine a run of each lane that is asked for. */
-async function page({ ended = true } = {}) {
+async function page({ ended = true, ready = true } = {}) {
   const [said, asked] = [[], []];
   const store = createStore();
   const api = {
     get: async (path, { name, models }) => {
       asked.push(name ?? models);
       if (path === "catalogue") return CATALOGUE;
+      await slow[name];
       if (!CASES[name]) throw new Error(`There is no case ${name}.`);
       return { recorded: name, lanes: CASES[name], compared: null };
     },
@@ -102,7 +113,7 @@ async function page({ ended = true } = {}) {
       store.begin(lanes.map(({ method }) => ({ key: method, card: card(method) })));
       bus.emit("begun", config);
       for (const { method } of lanes) store.push(method, trace(method, rounds).events.slice(0, ended ? 9 : 2));
-      if (ended) store.setStatus({ phase: "done" });
+      if (ended) store.setStatus({ phase: "done", compared: { verdicts: ["of the run"] } });
     },
   };
   const ui = { ...createEmitter(), notify: (text) => said.push(text), clearNotices: () => said.splice(0) };
@@ -111,7 +122,7 @@ async function page({ ended = true } = {}) {
   const continuing = createContinuing(store, { api, session, ui });
   session.take(CATALOGUE, null);
   await session.openRecorded("apples");
-  link.restore(link.read().view);
+  if (ready) link.restore(link.read().view);
   await settled();
   asked.splice(0);
   return { store, session, link, continuing, said, asked };
@@ -186,7 +197,7 @@ test("Back to runs of this page shows them again; of one that was ended it says 
 });
 
 test("runs of files come back, though their address names none", async () => {
-  const { store, session } = await page();
+  const { store, session, said } = await page();
   const opened = () => session.openGiven(Promise.resolve({ lanes: CASES.pears, compared: null }));
   const file = Object.assign(new Blob(["x"]), { name: "a" });
   await session.openFiles([file]);
@@ -199,6 +210,7 @@ test("runs of files come back, though their address names none", async () => {
   assert.equal(entries.length, 4);
   await go(-2);
   assert.equal(store.runs, first);
+  assert.deepEqual(said, [], "they had ended");
 });
 
 test("runs of a prompt too long for an address have one without it, and Back finds them", async () => {
@@ -247,7 +259,161 @@ test("runs that this page no longer has are told, with their settings to run aga
   assert.deepEqual(asked, [], "and nothing runs without being asked");
   await go(-1);
   assert.match(said.at(-1), /came from files/);
+  assert.equal(store.cursor, null, "of its place nothing is taken");
   assert.equal(entries.length, 3);
+  for (const { url } of entries) assert.equal(new URL(url).search, "?trace=apples", "addresses tell what is shown");
+});
+
+test("entries of the page before a reload lead to the same runs made again, and to settings of other models", async () => {
+  const models = ["tiny", "second"];
+  const address = "http://127.0.0.1/?models=tiny&prompt=prompt+of+apples&m=chain&max=32&seed=0";
+  const { store, session, link, said, asked } = await page();
+  session.catalogue.models.splice(0, 1, ...models);
+  await session.run();
+  await settled();
+  const { runs } = store;
+  const old = { state: { stage: "of a page before~1", unnamed: "" } };
+  entries = [{ ...old, url: `${address.replace("tiny", "second")}` }, { ...old, url: link.url() }, entries[at]];
+  at = 2;
+  asked.splice(0);
+  await go(-1);
+  assert.deepEqual([said, asked, store.runs === runs], [[], [], true]);
+  await go(-1);
+  assert.match(said.at(-1), /press Run/);
+  assert.deepEqual([session.config.models, asked], ["second", ["second"]], "with the methods of these models");
+  session.catalogue.models.splice(0, 2, "tiny");
+});
+
+test("an entry of the page before a reload that names the case that is shown asks for nothing", async () => {
+  const { store, said, asked } = await page();
+  entries.unshift({ state: { stage: "of a page before~1" }, url: "http://127.0.0.1/?trace=apples&at=chain~0~1~" });
+  entries.unshift({ state: null, url: "http://127.0.0.1/?room=judge" });
+  at += 2;
+  await go(-1);
+  assert.deepEqual([said, asked, place(store)], [[], [], ["chain", 1]]);
+  await go(-1);
+  assert.deepEqual([said, asked, store.options.room], [[], [], "judge"], "nor one that names no runs");
+});
+
+test("Back in the same runs takes filters, time and what is under the pointer as its entry has them", async () => {
+  const { store, said } = await page();
+  store.setOption("room", "learn");
+  await settled();
+  store.setFilter("sign", makeFilter({ kind: "sign", sign: "rejected" }));
+  store.setTime({ mode: "clock", at: 1 });
+  await settled();
+  store.setHover({ run: "chain", pos: 1 });
+  store.setTime({ playing: true });
+  await go(-1);
+  assert.deepEqual([store.filters.size, store.hover, store.time.playing], [0, null, false]);
+  assert.deepEqual([store.time.mode, store.time.at, said], ["calls", Infinity, []]);
+  await go(1);
+  assert.deepEqual([[...store.filters.keys()], store.time.mode, store.time.at], [["sign"], "clock", 1]);
+});
+
+test("Back out of a room to runs of files says nothing", async () => {
+  const { store, session, said } = await page();
+  await session.openFiles([Object.assign(new Blob(["x"]), { name: "a" })]);
+  await settled();
+  const { runs } = store;
+  store.setOption("room", "judge");
+  await settled();
+  await go(-1);
+  assert.deepEqual([said, store.runs === runs, store.options.room], [[], true, "compare"]);
+});
+
+test("the entry of a live run says that its address names it", async () => {
+  const { session } = await page();
+  await session.run();
+  await settled();
+  assert.equal(history.state.unnamed, "");
+});
+
+test("runs come back with what was said of them, and with the settings that were theirs", async () => {
+  const { store, session } = await page();
+  await session.openGiven(Promise.resolve({ lanes: CASES.pears, compared: null }));
+  await settled();
+  session.configure({ prompt: "other" });
+  await session.run();
+  await settled();
+  assert.equal(entries.length, 3);
+  await session.openRecorded("pears");
+  await settled();
+  await go(-1);
+  assert.deepEqual([store.status.compared, session.config.prompt], [{ verdicts: ["of the run"] }, "other"]);
+  await go(-1);
+  assert.deepEqual([store.status.compared, session.config.prompt], [null, "Once"]);
+});
+
+test("cases, which the server gives again, take no room from runs that are kept", async () => {
+  const { store, session } = await page();
+  await session.openFiles([Object.assign(new Blob(["x"]), { name: "a" })]);
+  await settled();
+  const { runs } = store;
+  for (const name of ["pears", "apples", "pears", "apples", "pears"]) {
+    await session.openRecorded(name);
+    await settled();
+  }
+  assert.equal(entries.length, 7);
+  await go(-5);
+  assert.equal(store.runs, runs);
+});
+
+test("Back that is pressed before the page is ready counts once it is", async () => {
+  const { store, link } = await page({ ready: false });
+  const { view } = link.read();
+  entries.unshift({ state: null, url: "http://127.0.0.1/?room=judge&trace=pears" });
+  await go(0);
+  assert.deepEqual([store.options.room, store.status.recorded], ["judge", "apples"]);
+  link.restore(view);
+  await settled();
+  assert.deepEqual([store.status.recorded, store.options.room], ["pears", "judge"]);
+});
+
+test("nothing is written into the entry that Back went to before its runs have come", async () => {
+  const { store, session } = await page();
+  await session.openRecorded("pears");
+  await settled();
+  const before = entries.map(({ url }) => url);
+  const come = held("apples");
+  store.setCursor({ run: "plain", pos: 1 }); // written a moment later
+  await go(-1);
+  assert.deepEqual([entries.map(({ url }) => url), store.status.recorded], [before, "pears"]);
+  come();
+  await settled();
+  assert.deepEqual([entries.map(({ url }) => url), store.status.recorded], [before, "apples"]);
+});
+
+test("Forward that is pressed before what Back asked for has come leaves the runs and both entries alone", async () => {
+  const { store, session } = await page();
+  await session.openRecorded("pears");
+  await settled();
+  store.setCursor({ run: "plain", pos: 1 });
+  await settled();
+  const before = entries.map(({ url }) => url);
+  const come = held("apples");
+  await go(-1);
+  await go(1);
+  assert.deepEqual([store.status.recorded, place(store)], ["pears", ["plain", 1]]);
+  store.setCursor({ run: "plain", pos: 2 });
+  come();
+  await settled();
+  assert.deepEqual([store.status.recorded, place(store), entries[0].url], ["pears", ["plain", 2], before[0]]);
+  assert.match(entries[1].url, /at=plain%7E0%7E2/, "the address follows again");
+});
+
+test("a case that was chosen before Back out of a room is shown once it comes, as one step more", async () => {
+  const { store, session } = await page();
+  store.setOption("room", "judge");
+  await settled();
+  const come = held("pears");
+  const opening = session.openRecorded("pears");
+  await go(-1);
+  come();
+  await opening;
+  await settled();
+  assert.deepEqual([store.status.recorded, store.options.room], ["pears", "compare"]);
+  assert.match(entries[1].url, /trace=pears/);
 });
 
 test("Back closes a lesson that was opened beside the stage; its further steps are none of the history's", async () => {

@@ -75,7 +75,7 @@ test("a link restores cursor, time, filters and options", () => {
   store.setFilter("sign", makeFilter({ kind: "sign", sign: "rejected" }));
   store.setFilter("brush", makeFilter({ kind: "range", range: [1, 4] }));
   store.setOption("ghosts", true);
-  store.setOption("distribution", "sampled");
+  store.setOption("distribution", "raw");
   store.setOption("order", "draft");
   const again = reopened(link.url());
   assert.deepEqual(again.store.cursor, store.cursor);
@@ -154,6 +154,9 @@ test("a cursor of a run that is still to come is set as soon as its round is the
   assert.equal(store.cursor, null);
   store.push("chain", LANES[0].events.slice(2));
   assert.deepEqual(store.cursor, { run: "chain", round: 1, pos: 4, node: 1 });
+  store.clear();
+  store.push("chain", LANES[0].events.slice(2, 3));
+  assert.equal(store.cursor, null, "once");
 });
 
 test("what is damaged or unknown in an address is left out", () => {
@@ -264,7 +267,10 @@ test("a filter that its kind does not take is left out, and that is told", () =>
     return { kinds: [...store.filters.keys()], told };
   };
   assert.deepEqual(opened(...good), { kinds: ["range", "depth", "tcr"], told: [] });
-  for (const text of bad) assert.deepEqual(opened(text).kinds, [], text);
+  for (const text of bad) {
+    const { kinds, told } = opened(text);
+    assert.deepEqual([kinds, told.length], [[], 1], text);
+  }
   const mixed = opened(...good, ...bad);
   assert.deepEqual(mixed.kinds, ["range", "depth", "tcr"]);
   assert.deepEqual(mixed.told, ["What this link filters by cannot be read in full, and is left out."]);
@@ -279,7 +285,9 @@ test("what a link shows of a live run is shown once the run has begun", () => {
   const { store, session, link } = made();
   const { view } = link.read();
   store.setStatus({ phase: "queued" });
+  store.setOption("stage", "trees");
   link.restoreInRun(view, CONFIG);
+  assert.equal(store.options.stage, "text", "its view at once");
   store.on("runs", () => {
     store.setOption("folded", true); // as the stage does with many lanes
     store.setOption("stage", "score");
@@ -312,6 +320,38 @@ test("a run of other settings is not shown as the link says; nor is one that nev
   session.ran = { ...CONFIG, seed: 9 };
   session.emit("ran");
   assert.deepEqual([store.time.at, store.filters.size], [Infinity, 0]);
+});
+
+test("a run that was refused before it was sent leaves an address that tells what is shown", async () => {
+  globalThis.location = new URL(LIVE);
+  const { store, link } = made();
+  link.restoreInRun(link.read().view, CONFIG);
+  replaced.splice(0);
+  store.setOption("ghosts", true);
+  await new Promise((done) => setTimeout(done, 200));
+  assert.match(replaced.at(-1), /show=ghosts/);
+});
+
+test("other runs whose address was refused are a step all the same once it is written", async (t) => {
+  const { store, session, link } = made();
+  store.load(LANES);
+  link.restore(link.read().view);
+  await new Promise((done) => setTimeout(done, 200));
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const pushed = [];
+  let refuses = true;
+  history.pushState = (_state, _title, url) => {
+    if (refuses) throw new Error("Attempt to use history.pushState() more than 100 times per 10 seconds");
+    pushed.push(url);
+  };
+  session.ran = { ...CONFIG, seed: 9 };
+  session.emit("ran");
+  t.mock.timers.tick(200);
+  refuses = false;
+  for (let i = 0; i < 20; i++) t.mock.timers.tick(200);
+  assert.equal(pushed.length, 1);
+  assert.match(pushed[0], /seed=9/);
+  delete history.pushState;
 });
 
 test("runs that no request repeats have a link without one", () => {
