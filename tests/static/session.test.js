@@ -377,3 +377,120 @@ test("a case that does not come is waited for no longer, nor one that others too
   assert.equal(session.opening, "");
   await come;
 });
+
+/** A session whose catalogue has a case of other models, its answers as they are given; and who heard of its settings. */
+function withPlums() {
+  const plums = { ...preset("plums", true), models: "second" };
+  const catalogue = { ...CATALOGUE, presets: [...CATALOGUE.presets, plums], models: ["tiny", "second"] };
+  const found = made({
+    catalogue: { ...catalogue, methods: [card("other")] },
+    trace: { ...RECORDED, recorded: "plums" },
+  });
+  found.session.take(catalogue, null);
+  const heard = [];
+  found.session.on("config", ({ by }) => heard.push(by));
+  return { ...found, heard };
+}
+
+test("a case that is chosen has its settings and methods in the run bar before its runs come", async () => {
+  const { session, store, asked, heard } = withPlums();
+  store.load([trace("plain", [round()])]);
+  session.choosePreset("plums", "me");
+  assert.deepEqual([session.config.prompt, heard], ["prompt of plums", ["me"]]);
+  assert.deepEqual(asked[0], ["catalogue", { models: "second" }]);
+  assert.deepEqual(store.lanes, ["plain"]);
+  session.choosePreset("no such case");
+  assert.equal(session.config.prompt, "prompt of plums");
+  await new Promise((done) => setTimeout(done));
+  assert.deepEqual([store.lanes, heard], [["chain"], ["me", "recording"]]);
+});
+
+test("the settings of a case that is opened stand there at once on an empty stage, else with its runs", async () => {
+  const { session, store, heard } = withPlums();
+  const first = session.openRecorded("plums");
+  assert.deepEqual([session.config.prompt, heard], ["prompt of plums", ["recording"]]);
+  await first;
+  session.configure({ prompt: "mine" });
+  const again = session.openRecorded("plums");
+  assert.equal(session.config.prompt, "mine");
+  await again;
+  assert.deepEqual([session.config.prompt, store.lanes], ["prompt of plums", ["chain"]]);
+});
+
+test("runs that come take the stage once the run that goes on has ended", async () => {
+  const stage = { id: "a", runs: new Map(), lanes: [], status: {}, ran: null, config: null };
+  for (const come of [
+    (session) => session.openRecorded("apples"),
+    (session) => session.openFiles([file("a.jsonl", "x")]),
+    (session) => session.reopen(stage),
+  ]) {
+    const { session, store, bus } = made({ trace: RECORDED, open: RECORDED });
+    const { runs } = store;
+    const [stopped, resolve] = later();
+    bus.stop = () => stopped;
+    const opening = come(session);
+    await new Promise((done) => setTimeout(done));
+    assert.equal(store.runs, runs);
+    resolve();
+    await opening;
+    assert.notEqual(store.runs, runs);
+  }
+});
+
+test("what comes after a run was asked for does not stop it, nor is a case that comes next told to be there", async () => {
+  for (const come of ["openRecorded", "openGiven"]) {
+    const { session, asked } = made({ trace: RECORDED });
+    const [slow, resolve] = later();
+    const opening = come === "openGiven" ? session.openGiven(slow) : session.openRecorded("apples", slow);
+    await session.run();
+    resolve(RECORDED);
+    await opening;
+    assert.deepEqual(asked, [["start", "prompt of apples", { step: false }]]);
+  }
+  const { session } = made();
+  const [slow, resolve] = later();
+  const [slower] = later();
+  const first = session.openRecorded("apples", slow);
+  session.openRecorded("pears", slower);
+  resolve(RECORDED);
+  await first;
+  assert.equal(session.opening, "pears");
+});
+
+test("runs of files and runs that come back tell their settings, and have the methods of their models", async () => {
+  const { session, store, asked, heard } = withPlums();
+  await session.openGiven(Promise.resolve({ lanes: [trace("chain", [round()])], compared: null }));
+  const { runs, lanes, status } = store;
+  const config = { ...session.config, models: "second" };
+  await session.reopen({ id: "a", runs, lanes, status, ran: config, config });
+  assert.deepEqual(heard, ["files", "recording"]);
+  assert.deepEqual(asked.at(-1), ["catalogue", { models: "second" }]);
+});
+
+test("models that were loaded are chosen, with the lanes that they can run, else with others", async () => {
+  const catalogue = {
+    ...CATALOGUE,
+    models: ["tiny", "mine"],
+    methods: [card("plain"), card("never", { unavailable: "no" })],
+  };
+  const { session } = made({ catalogue });
+  session.configure({ prompt: "kept", lanes: [{ method: "chain", knobs: {} }] });
+  await session.openedModels("mine");
+  const names = () => session.config.lanes.map(({ method }) => method);
+  assert.deepEqual([session.config.models, session.config.prompt, names()], ["mine", "kept", ["plain"]]);
+  assert.deepEqual(
+    session.catalogue.methods.map(({ name }) => name),
+    ["plain", "never"],
+  );
+  session.configure({ lanes: ["chain", "plain", "never"].map((method) => ({ method, knobs: { gamma: 2 } })) });
+  await session.openedModels("mine");
+  assert.deepEqual(session.config.lanes, [{ method: "plain", knobs: { gamma: 2 } }]);
+});
+
+test("models that are chosen are set at once, and their methods once they have come", async () => {
+  const { session, heard } = withPlums();
+  const chosen = session.chooseModels("second", "me");
+  assert.deepEqual([session.config.models, heard], ["second", ["me"]]);
+  await chosen;
+  assert.equal(session.catalogue.methods[0].name, "other");
+});
