@@ -297,6 +297,8 @@ test("an entry of the page before a reload that names the case that is shown ask
 
 test("Back in the same runs takes filters, time and what is under the pointer as its entry has them", async () => {
   const { store, said } = await page();
+  store.setCursor({ run: "chain", pos: 0 });
+  await settled();
   store.setOption("room", "learn");
   await settled();
   store.setFilter("sign", makeFilter({ kind: "sign", sign: "rejected" }));
@@ -400,6 +402,24 @@ test("Forward that is pressed before what Back asked for has come leaves the run
   await settled();
   assert.deepEqual([store.status.recorded, place(store), entries[0].url], ["pears", ["plain", 2], before[0]]);
   assert.match(entries[1].url, /at=plain%7E0%7E2/, "the address follows again");
+});
+
+test("of two steps back the first's runs, which come too late, change nothing", async () => {
+  const { store, session } = await page();
+  await session.openRecorded("pears");
+  await settled();
+  await session.run();
+  await settled();
+  const before = entries.map(({ url }) => url);
+  const [pears, apples] = [held("pears"), held("apples")];
+  await go(-1);
+  await go(-1);
+  pears();
+  await settled();
+  assert.deepEqual([entries.map(({ url }) => url), store.status.recorded], [before, null]);
+  apples();
+  await settled();
+  assert.deepEqual([entries.map(({ url }) => url), store.status.recorded], [before, "apples"]);
 });
 
 test("a case that was chosen before Back out of a room is shown once it comes, as one step more", async () => {

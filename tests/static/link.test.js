@@ -323,6 +323,7 @@ test("a run of other settings is not shown as the link says; nor is one that nev
 });
 
 test("a run that was refused before it was sent leaves an address that tells what is shown", async () => {
+  await new Promise((done) => setTimeout(done, 200)); // what other links still write
   globalThis.location = new URL(LIVE);
   const { store, link } = made();
   link.restoreInRun(link.read().view, CONFIG);

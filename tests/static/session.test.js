@@ -145,7 +145,7 @@ test("nothing runs without a prompt", async () => {
   assert.deepEqual(asked, []);
   session.configure({ prompt: "x" });
   assert.equal(await session.run(), true);
-  assert.deepEqual(asked, [["start", "x", { step: false }]]);
+  assert.deepEqual([asked, said], [[["start", "x", { step: false }]], []]);
 });
 
 test("a step goes on in what is shown, and runs anew when the settings have changed since", async () => {
@@ -157,8 +157,9 @@ test("a step goes on in what is shown, and runs anew when the settings have chan
   assert.equal(store.options.ghosts, true);
   store.load([trace("chain", [round()])]);
   bus.emit("begun", session.config);
+  store.setOption("ghosts", false);
   await session.step();
-  assert.deepEqual(steps, [1]);
+  assert.deepEqual([steps, store.options.ghosts], [[1], true]);
   session.configure({ seed: 2 });
   await session.step();
   assert.equal(asked.length, 2);
