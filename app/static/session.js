@@ -195,6 +195,7 @@ export function createSession({ store, api, bus, ui }) {
         return false;
       }
       turn();
+      ui.emit("halt"); // a lane that is being made beside the others: its end would be taken for that of this run
       if (step) store.setOption("ghosts", true);
       await bus.start(config, { step });
       return true;

@@ -148,6 +148,17 @@ test("nothing runs without a prompt", async () => {
   assert.deepEqual([asked, said], [[["start", "x", { step: false }]], []]);
 });
 
+test("what is being made beside the runs on the stage ends before another run is asked for, not where none is", async () => {
+  const { session, asked, ui } = made();
+  ui.on("halt", () => asked.push("halt"));
+  session.configure({ prompt: "" });
+  await session.run();
+  assert.deepEqual(asked, []);
+  session.configure({ prompt: "x" });
+  await session.run();
+  assert.deepEqual(asked, ["halt", ["start", "x", { step: false }]]);
+});
+
 test("a step goes on in what is shown, and runs anew when the settings have changed since", async () => {
   const { session, store, asked, ui, bus } = made({ trace: RECORDED });
   const steps = [];
