@@ -264,7 +264,7 @@ test("runs that this page no longer has are told, with their settings to run aga
   for (const { url } of entries) assert.equal(new URL(url).search, "?trace=apples", "addresses tell what is shown");
 });
 
-test("entries of the page before a reload lead to the same runs made again, and to settings of other models", async () => {
+test("entries of the page before a reload lead to runs made again, and to settings of other models", async () => {
   const models = ["tiny", "second"];
   const address = "http://127.0.0.1/?models=tiny&prompt=prompt+of+apples&m=chain&max=32&seed=0";
   const { store, session, link, said, asked } = await page();

@@ -148,7 +148,7 @@ test("nothing runs without a prompt", async () => {
   assert.deepEqual([asked, said], [[["start", "x", { step: false }]], []]);
 });
 
-test("what is being made beside the runs on the stage ends before another run is asked for, not where none is", async () => {
+test("what is being made beside the runs on the stage ends before another run is asked for", async () => {
   const { session, asked, ui } = made();
   ui.on("halt", () => asked.push("halt"));
   session.configure({ prompt: "" });
@@ -390,7 +390,7 @@ test("a case that does not come is waited for no longer, nor one that others too
   await come;
 });
 
-/** A session whose catalogue has a case of other models, its answers as they are given; and who heard of its settings. */
+/** A session whose catalogue has a case of other models, and what it tells of its settings. */
 function withPlums() {
   const plums = { ...preset("plums", true), models: "second" };
   const catalogue = { ...CATALOGUE, presets: [...CATALOGUE.presets, plums], models: ["tiny", "second"] };
@@ -449,7 +449,7 @@ test("runs that come take the stage once the run that goes on has ended", async 
   }
 });
 
-test("what comes after a run was asked for does not stop it, nor is a case that comes next told to be there", async () => {
+test("what comes after a run was asked for does not stop it; a case that is still to come stays told", async () => {
   for (const come of ["openRecorded", "openGiven"]) {
     const { session, asked } = made({ trace: RECORDED });
     const [slow, resolve] = later();
