@@ -196,18 +196,18 @@ def worthwhile(found: dict[str, Any], once: bool = False) -> int:
     """Leading draft positions that pay: marginal(d) tokens for one more draft step, against tokens a second now. Those
     of a draft that was written `once`, in one pass, pay together or not at all."""
     marginal, price = found["accept_by_depth"]["marginal"], _price(found)
-    if not price:
+    if price is None:
         return 0
     if once:
         return len(marginal) if sum(marginal) > price else 0
     return next((position for position, gain in enumerate(marginal) if gain <= price), len(marginal))
 
 
-def _price(found: dict[str, Any]) -> float:
-    """Tokens that are made in the time of a draft step, at the speed of now: what one more position has to bring. 0
+def _price(found: dict[str, Any]) -> float | None:
+    """Tokens that are made in the time of a draft step, at the speed of now: what one more position has to bring. None
     where it is not known."""
     if not found["tokens_per_s"] or found["cost_ratio"] is None:
-        return 0.0
+        return None
     return float(found["tokens_per_s"] * found["cost_ratio"] * found["verify_s"] / found["rounds"])
 
 
@@ -303,7 +303,7 @@ def _why(
     if worth == len(marginal):
         made = f"{mean(found['tau'])} tokens a target call"
         return f"Acceptance is too low: {made}, so even drafts without cost gain little."
-    share = f"accepted in {percent(marginal[worth])} {of}; its draft step pays from {percent(_price(found))} on"
+    share = f"accepted in {percent(marginal[worth])} {of}; its draft step pays from {percent(_price(found) or 0.0)} on"
     if worth == 0:
         return f"Acceptance is too low from the first position on: {share}."
     return f"Acceptance falls after position {worth}: position {worth + 1} is {share}."

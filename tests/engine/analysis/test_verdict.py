@@ -82,6 +82,16 @@ def test_drafts_that_cost_nothing_and_are_hardly_ever_right_gain_little() -> Non
     assert said.why == "Acceptance is too low: 1.03 tokens a target call, so even drafts without cost gain little."
 
 
+def test_drafts_that_take_no_time_pay_wherever_one_is_accepted() -> None:
+    said = verdict(run(["aar"] * 7 + ["aaa"], draft=0.0), ar([1] * 8))
+    assert (said.cause, said.worth, said.cost_ratio) == ("pays off", 3, 0.0)
+    assert said.why == (
+        "Every draft position pays for itself, up to position 3 (accepted in 13 % of the 8 rounds with a draft)."
+    )
+    never = verdict(run(["aar"] * 8, draft=0.0), ar([1] * 8))
+    assert (never.cause, never.worth) == ("acceptance falls", 2)
+
+
 def test_a_draft_of_one_pass_pays_as_a_whole() -> None:
     """Its step is the pass, and no position is dearer than another, however seldom the last holds."""
 
