@@ -281,11 +281,11 @@ def pool(frame: pd.DataFrame) -> dict[str, Any]:
 
 def _section(task: str, frame: pd.DataFrame) -> dict[str, Any]:
     plain = frame[_plain(frame)].drop_duplicates([*PAIR, *PLACE])
-    prompts = frame.groupby("label", sort=False)[PAIR].apply(lambda own: len(own.drop_duplicates()))
+    asked = frame[["label", *PAIR]].drop_duplicates()
     return {
         "task": task,
         "prompts": len(frame[ASKED].drop_duplicates()),
-        "even": bool(prompts.nunique() == 1),
+        "even": len(asked) == asked["label"].nunique() * len(asked[PAIR].drop_duplicates()),
         "methods": [_method(str(label), own, plain) for label, own in frame.groupby("label", sort=False)],
         "figures": {},
         "ablation": [],

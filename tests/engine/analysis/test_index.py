@@ -430,6 +430,8 @@ def test_figures_of_an_index_by_hand() -> None:
     assert alone["speedup"] is None
     uneven = index.pool(table.iloc[:5])["sections"][0]
     assert not uneven["even"]
+    others = table.assign(asked=["a", "b", "b", "c", "c", "d"])
+    assert not index.pool(others)["sections"][0]["even"], "as many prompts, and not the same"
 
 
 def test_the_fewest_and_the_most_tokens_a_call_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
