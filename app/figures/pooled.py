@@ -34,13 +34,14 @@ Numbers = Mapping[str, Any]
 
 def of_trees(shown: Numbers) -> list[dict[str, Any]]:
     """The figures of one tree method with their captions; `shown` is its part of a section's `figures`."""
+    every = count(shown["rounds"], "round")
     drawn = [
         (
             ranks(shown),
-            f"{shown['rounds']} rounds, N up to {shown['size']} with the root. Dark: the first quarter of the largest "
+            f"{every}, N up to {shown['size']} with the root. Dark: the first quarter of the largest "
             "N; the shares take each round by its own N. Grey: none accepted.",
         ),
-        (quantiles(shown), f"Of the {shown['rounds']} rounds: last accepted token within the first part of N."),
+        (quantiles(shown), f"Of the {every}: last accepted token within the first part of N."),
         (
             lengths(shown),
             "Mean tokens a call, the target's own included. A rank is never below the depth, hence the rise at the "
@@ -52,7 +53,7 @@ def of_trees(shown: Numbers) -> list[dict[str, Any]]:
         words = (
             "Bars: mean tokens a call. Line: mean entropy summed along the draft's surest path, on the right scale; "
         )
-        drawn.append((entropy(shown), f"{words}{rounds} rounds with an entropy."))
+        drawn.append((entropy(shown), f"{words}{count(rounds, 'round')} with an entropy."))
     return captioned(drawn)
 
 
@@ -115,14 +116,14 @@ def tasks(sections: Sequence[Numbers], label: str) -> go.Figure | None:
 
 
 def _rank_bars(shown: Numbers) -> dict[str, Any]:
-    columns = shown["ranks"]
+    columns, every = shown["ranks"], count(shown["rounds"], "round")
     shares = [rounds / shown["rounds"] for rounds in columns["rounds"]]
     return {
         "x": columns["tcr"],
         "y": shares,
         "marker_color": [_shade(shown, rank) for rank in columns["tcr"]],
         "customdata": columns["rounds"],
-        "hovertemplate": f"rank %{{x}}: %{{customdata}} of {shown['rounds']} rounds, %{{y:.1%}}<extra></extra>",
+        "hovertemplate": f"rank %{{x}}: %{{customdata}} of {every}, %{{y:.1%}}<extra></extra>",
     }
 
 

@@ -14,10 +14,11 @@ from app import pooled
 from app.figures import pooled as pooled_figures
 from app.recorded import lanes, parse
 from app.state import Limits
-from engine.analysis.pool import RECORDED
+from engine.analysis.pool import RECORDED, pool
 from engine.errors import TraceError
 from engine.trace.store import Trace, event_json
 from tests.app.synthetic import events
+from tests.engine.analysis.made_trees import run as made
 from tests.typed import some
 
 
@@ -185,6 +186,15 @@ def test_every_measure_of_a_text_that_has_references_is_drawn():
     wanted = ["BLEU, 0 to 100", "BLEU against that of plain decoding, %", "chrF, 0 to 100"]
     assert titles[-6:] == wanted + [f"ROUGE-{n}, 0 to 100" for n in ("1", "2", "L")]
     assert list(drawn[-1]["figure"]["data"][0]["x"]) == [50.0]
+
+
+def test_one_round_is_told_as_one():
+    shown = pool([made("eagle", [(3, 3, 1.0)])])["sections"][0]["figures"]["EAGLE"]
+    ranks, parts, _, entropies = pooled_figures.of_trees(shown)
+    assert ranks["caption"].startswith("1 round, N up to")
+    assert "%{customdata} of 1 round, %{y:.1%}" in ranks["figure"]["data"][0]["hovertemplate"]
+    assert parts["caption"] == "Of the 1 round: last accepted token within the first part of N."
+    assert entropies["caption"].endswith(" 1 round with an entropy.")
 
 
 def test_one_prompt_has_no_interval_and_so_no_whiskers():
