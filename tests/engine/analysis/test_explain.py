@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -6,7 +7,7 @@ import pytest
 from engine.analysis.explain import why
 from engine.analysis.reasons import SENTENCES
 from engine.rules import RULES, THRESHOLDS
-from engine.trace.events import Node, Round, RunStarted
+from engine.trace.events import Cell, Node, Round, RunStarted
 from engine.trace.records import Reason
 from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, DOG, HAS, IS, LINE, SAMPLED, SAT, WORDS, ar, bush, chain, head, light, sd
@@ -347,6 +348,40 @@ def test_rounds() -> None:
     ]
     plain = ar([CAT])
     assert why(plain.head, plain.rounds[0]) == "Round 0: nothing was drafted, so the target call gives 1 token."
+
+
+def test_why_a_chosen_draft_ended_and_has_no_branches_is_told_with_both_numbers_of_each() -> None:
+    event = chain(0, 0, "aa", [CAT, IS], DOG, "bonus")
+    told = "Round 0: 2 of 2 draft tokens accepted, nothing on the way was rejected; the target call gives 3 tokens."
+    event.extras = {"least": 0.25, "following": 0.13, "branches": 0.4, "branches_least": 0.7}
+    bare = " It has no branches: by what is known so far they would bring 0.40 tokens, and their time is worth 0.70."
+    stop = " Drafting stopped there: one more draft token could bring 0.13 tokens, and its time is worth 0.25."
+    assert why(head(), event) == told + bare + stop
+    event.levels = 1
+    assert why(head(), event).endswith(stop.replace("draft token", "level"))
+    event.extras = {"least": 0.25, "following": None, "branches": 0.4}
+    assert why(head(), event) == told, "something else ended it"
+
+
+def test_a_beam_that_is_left_is_told_with_both_log_probabilities() -> None:
+    left = {"id": "beam_left", "n": 4, "best": -3.25, "last": -2.5}
+    assert one("r", left) == (
+        "Left: none of 4 beams goes on from `cat`; with its best next token its log-probability is -3.25 nats, that of "
+        "the last that goes on -2.50."
+    )
+    assert one("r", {"id": "beam_left"}) == "Left: none of the beams goes on from `cat`; others rate higher."
+
+
+def test_a_token_written_in_place_is_told_without_its_iterations_too() -> None:
+    event = replace(ar([CAT]).rounds[0], fed=0, extras={"iteration": 1})
+    event.tokens[0].origin = "placed"
+    assert why(head(), event, token=0) == (
+        "Written in place: `cat`. This trace was recorded without what its iterations left. No target looked at it."
+    )
+    event.canvas = [Cell(CAT, 1, q=0.5)]
+    assert why(head(), event, token=0) == (
+        "Written in iteration 1: `cat` (its model gives it 0.50). No target looked at it."
+    )
 
 
 def test_other_tokenizers_and_shapes_that_the_model_changed_are_told() -> None:

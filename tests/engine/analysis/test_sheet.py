@@ -1,5 +1,7 @@
 """What a reader sees of several trajectories: reused n-grams, answers, votes, and whole runs in turn."""
 
+import pytest
+
 from engine.analysis.ngrams import Reuse
 from engine.analysis.sheet import Sheet, by_turns
 from engine.tasks import Problem, get_task, load_problems
@@ -91,6 +93,15 @@ def test_votes_and_what_is_right():
         unknown.rows[0]["answer"] == "7" and unknown.rows[0]["right"] is None and some(unknown.vote())["right"] is None
     )
     assert Sheet().vote() is None
+
+
+@pytest.mark.parametrize(("answers", "right"), [(("13", "12", "12.0"), True), (("12", "13", "13"), False)])
+def test_a_vote_is_as_right_as_the_answer_that_wins_it(answers, right):
+    sheet = Sheet(get_task("arithmetic"), PROBLEM)
+    for number, answer in enumerate(answers):
+        for event in run(number, [f"The answer is {answer}."], [number]):
+            sheet.see(event)
+    assert (sheet.rows[0]["right"], some(sheet.vote())["right"]) == (not right, right)
 
 
 def test_what_may_not_be_run_is_neither_right_nor_wrong(monkeypatch):

@@ -96,13 +96,16 @@ def test_tables_over_the_first_k():
 
 
 def test_only_the_first_k_of_problems_that_have_so_many_and_ran_count():
-    """p has three trajectories, q two, r two of which the first made no call, s two that made none."""
+    """p has three trajectories, q two, r two of which the first made no call, s two that made none; in u the second
+    made none."""
     rows = [
         *(row("a", "p", i, tokens, 10) for i, tokens in enumerate((20, 40, 900))),
         *(row("a", "q", i, tokens, 10) for i, tokens in enumerate((30, 50))),
         *(row("a", "r", i, tokens, tokens // 10) for i, tokens in enumerate((0, 70))),
         *(row("a", "s", i, 0, 0) for i in range(2)),
     ]
+    grown = growth([*rows, row("a", "u", 0, 20, 10), row("a", "u", 1, 0, 0)], "a", 1, 2)
+    assert grown["problems"] == 2 and grown["difference"]["mean"] == pytest.approx(2.0)
     two = first_k(rows, "a", 2)
     assert two["problems"] == two["tau"]["n"] == 3 and two["tau"]["mean"] == pytest.approx((3 + 4 + 10) / 3)
     assert two["tau_pooled"] == pytest.approx(210 / 47) and first_k(rows, "a", 3)["problems"] == 1
@@ -111,18 +114,17 @@ def test_only_the_first_k_of_problems_that_have_so_many_and_ran_count():
         assert found["problems"] == found["tau"]["n"] == len(taus)
         assert found["tau"]["mean"] == pytest.approx(sum(taus) / len(taus))
     assert at(rows, "a", 4) == {"method": "a", "trajectory": 4, "problems": 0, "tau": None}
-    assert (
-        growth(rows, "a", 1, 2)["difference"]["mean"] == pytest.approx(2.0) and growth(rows, "a", 1, 2)["problems"] == 2
-    )
 
 
 def test_differences_are_of_problems_that_both_have_and_ran():
-    """p in both, q too short on the right, r without a call on the right, s on the left only, t without one on the left."""
+    """p in both, q too short on the right, r without a call on the right but in a third, s on the left only, t without
+    one on the left, u too short there."""
     left = [row("a", p, i, 10 * (i + 2), 10) for p in "pqrs" for i in range(3)] + [
         row("a", "t", i, 0, 0) for i in (0, 1)
     ]
-    right = [row("b", p, i, 10, 10) for p, n in (("p", 3), ("q", 1), ("t", 2)) for i in range(n)]
-    right += [row("b", "r", i, 0, 0) for i in range(2)]
+    left += [row("a", "u", 0, 90, 10)]
+    right = [row("b", p, i, 10, 10) for p, n in (("p", 3), ("q", 1), ("t", 2), ("u", 2)) for i in range(n)]
+    right += [row("b", "r", i, 0, 0) for i in range(2)] + [row("b", "r", 2, 10, 10)]
     found = difference(left + right, "a", "b", 2)
     assert found["problems"] == 1 and found["difference"]["mean"] == pytest.approx(2.5 - 1)
     assert difference(left, "a", "b", 1)["difference"] is None
