@@ -53,6 +53,11 @@ SETS: tuple[list[Changed], ...] = (
         forced(2, "Once upon a", ["Once", " upon", " a"], max_new_tokens=6),
         {"prompt": "Twice", "method": "ar"},
     ],
+    [
+        {"prompt": "Once", "prompt_pieces": ["Once"]},
+        {"prompt": "Once upon", "prompt_pieces": ["Once", " upon"]},
+        forced(1, "Once upon a", ["Once", " upon", " a"]),
+    ],
     [{"title": "Other"} | knobs(gamma=4), knobs(gamma=7), {"title": "Other"} | knobs(gamma=8)],
 )
 TOLD = ("title", "knobs", "models", "prompt", "prompt_ids", "prompt_pieces", "sampling", "seed", "max_new_tokens")

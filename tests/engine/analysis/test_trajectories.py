@@ -41,6 +41,7 @@ def test_programs_vote_and_their_tests_tell_who_is_right():
     settings = {"family": "functions", "n": 3}
     assert series_report(settings, rows, [1, 3])["accuracy"] == {"a": {1: 1.0, 3: 1.0}}
     assert series_report(settings, [one | {"score": None} for one in rows], [1])["accuracy"] == {}
+    assert series_report(settings, [*rows[:2], rows[2] | {"score": None}], [1])["accuracy"] == {}, "one was not run"
 
 
 def test_overlap_by_hand():

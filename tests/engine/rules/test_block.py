@@ -204,6 +204,16 @@ def test_a_recording_that_was_changed_does_not_agree(lab: Lab, changed: dict[str
     assert not replay(trace, None).agrees
 
 
+@pytest.mark.parametrize("missing", ["u", "accept_prob", "reason"])
+def test_what_was_not_recorded_of_a_block_is_unknown_not_wrong(lab: Lab, missing: str) -> None:
+    trace = run(lab, seed=2)
+    event = next(one for one in trace.rounds if one.drafted > 1)
+    gone: dict[str, Any] = {missing: None}
+    event.nodes[-1] = replace(event.nodes[-1], **gone)
+    found = replay(trace, None)
+    assert found.agrees and found.unknown == (0 if missing == "reason" else event.drafted)
+
+
 def test_a_block_that_is_cut_by_the_end_of_the_response_agrees_too(lab: Lab) -> None:
     ends = 0
     for seed in range(12):
