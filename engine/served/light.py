@@ -1,5 +1,6 @@
 """A light trace of a report that tells its verify passes in order: which token was what, not which token it was."""
 
+from engine.analysis.words import count
 from engine.errors import TraceError
 from engine.served.report import TITLES, Report
 from engine.trace.events import Round, RunEnded, RunStarted, Token
@@ -41,7 +42,7 @@ def _head(report: Report, emitted: int) -> RunStarted:
         "the rule and its distributions",
     ]
     if report.tokens is not None and report.tokens > emitted:
-        missing.append(f"when the {report.tokens - emitted} tokens came that no verify pass gave")
+        missing.append(f"when the {count(report.tokens - emitted, 'token')} came that no verify pass gave")
     return RunStarted(
         id=report.name,
         method=report.engine,

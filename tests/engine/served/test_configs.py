@@ -62,6 +62,44 @@ def test_what_is_advised_is_what_is_written() -> None:
     assert config("vllm", Setting("ar", {}))["fields"] is None
 
 
+CHAIN = Setting("", {"gamma": 4, "max_ngram": 2}, levels=9, usual=7)
+TREE = Setting("", {"depth": 6, "total_token": 30, "tree_top_k": 8}, levels=5, usual=7)
+NUMBERS: tuple[tuple[Setting, dict[str, list[int]]], ...] = (  # what engines take of 4 tokens, or of 5 levels and 30
+    (
+        replace(CHAIN, method="sd"),
+        {"vllm": [4], "sglang": [4, 1, 5], "llamacpp": [4, 0, 0], "tensorrt_llm": [4], "transformers": [4]},
+    ),
+    (
+        replace(CHAIN, method="pld"),
+        {"vllm": [4, 2, 1], "sglang": [4], "llamacpp": [2, 4], "tensorrt_llm": [4, 2], "transformers": [4, 2]},
+    ),
+    (
+        replace(CHAIN, method="mtp"),
+        {"vllm": [4], "sglang": [4, 1, 5], "llamacpp": [4], "tensorrt_llm": [4]},
+    ),
+    (replace(CHAIN, method="dflash"), {"vllm": [4], "sglang": [5], "tensorrt_llm": [4]}),
+    (
+        replace(TREE, method="eagle3"),
+        {"vllm": [5], "sglang": [5, 8, 30], "llamacpp": [5], "tensorrt_llm": [5, 8, 30]},
+    ),
+    (replace(TREE, method="eagle2"), {"vllm": [5], "sglang": [5, 8, 30]}),
+    (replace(TREE, method="eagle2", levels=0), {"vllm": [6], "sglang": [6, 8, 30]}),
+    (Setting("medusa", {}), {"vllm": [1]}),
+)
+
+
+def test_the_numbers_of_chains_and_trees_are_what_each_engine_counts() -> None:
+    for setting, wanted in NUMBERS:
+        for engine, numbers in wanted.items():
+            fields = config(engine, setting)["fields"]
+            assert [value for value in fields.values() if type(value) is int] == numbers, (engine, setting.method)
+
+
+def test_a_model_without_a_name_has_a_place_for_it() -> None:
+    assert config("vllm", replace(CHAIN, method="sd"))["fields"]["model"] == "DRAFT_MODEL"
+    assert config("sglang", replace(TREE, method="eagle3"))["fields"]["--speculative-draft-model-path"] == "HEAD"
+
+
 def test_schedules_cover_all_sizes() -> None:
     rows = [{"batch": b, "method": m, "gamma": g} for b, m, g in ((1, "sd", 5), (8, "sd", 2), (64, "ar", 0))]
     assert schedule(rows, "sd") == [(1, 7, 5), (8, 63, 2), (64, 64, 0)]

@@ -170,7 +170,9 @@ def test_passes_in_order_become_a_light_trace() -> None:
     assert [t.origin for t in again.tokens][:5] == ["draft", "draft", "draft", "bonus", "correction"]
     found = again.metrics()
     assert (found["tau"], found["drafted"], found["accept_by_depth"]["marginal"]) == (2.2, 13, [0.6, 0.4, 0.2])
-    assert found["tokens_per_s"] is None and "1 tokens came" in str(again.head.extras.get("untold"))
+    assert found["tokens_per_s"] is None and "when the 1 token came that" in str(again.head.extras.get("untold"))
+    for tokens in (None, 10, 11):
+        assert "came" not in str(light(replace(report, tokens=tokens)).head.extras["untold"]), "11 came of the passes"
     assert verdict(light(Report(engine="vllm", scope="request", name="x", each=((1, 1),) * 9))).cause == "not timed"
     with pytest.raises(TraceError, match=r"does not tell them in order .*Many runs"):
         light(sample("vllm-summary.json")[0])
@@ -195,6 +197,47 @@ def test_choices_of_one_answer_are_told_apart() -> None:
     answer = {"id": "a", "choices": [{"meta_info": told}, {"meta_info": none}]}
     (row,) = pooled(read_reports(json.dumps(answer).encode(), "answer"))
     assert (row["reports"], row["rounds"], row["accepted"]) == (2, 20, 20)
+
+
+@pytest.mark.parametrize("under", ["data", "response", "body", "result"])
+def test_an_answer_is_found_under_what_records_keep_it(under: str) -> None:
+    told = {"spec_verify_ct": 10, "spec_correct_drafts_histogram": [10]}
+    record = {"request": 3, under: {"id": "a", "meta_info": told}}
+    assert [(one.name, one.steps) for one in read_reports(json.dumps(record).encode(), "log")] == [("log, a", 10)]
+    twice = json.dumps({"meta_info": told} | record).encode()
+    assert [one.name for one in read_reports(twice, "log")] == ["log"], "what the record itself tells comes first"
+
+
+def test_tokens_of_an_aiperf_record_are_those_of_its_answer_else_of_its_metrics() -> None:
+    told = {"num_spec_steps": 2, "num_draft_tokens": 6, "num_accepted_draft_tokens": 3}
+    record = {"metrics": {"output_sequence_length": {"value": 9}}}
+    for more, tokens in (({}, 9), ({"completion_tokens": 5}, 5), ({"completion_tokens": 0}, 0)):
+        (report,) = read_reports(json.dumps(record | {"spec_decode_acceptance": told | more}).encode(), "it")
+        assert (report.engine, report.tokens) == ("aiperf", tokens)
+
+
+def test_counters_of_other_programs_are_left_out() -> None:
+    said = b"other:spec_decode_num_drafts_total 9\nvllm:spec_decode_num_drafts_total 2\n"
+    (report,) = read_reports(said, "all.prom")
+    assert (report.engine, report.steps) == ("vllm", 2)
+
+
+def test_rows_of_one_engine_are_told_apart_by_model_and_kind() -> None:
+    one = Report(engine="vllm", scope="request", name="x", model="m", steps=2, accepted=2, drafted=6)
+    rows = pooled([one, replace(one, scope="server"), replace(one, engine="sglang"), replace(one, model="")])
+    assert [row["label"] for row in rows] == [
+        "vLLM, m, requests",
+        "vLLM, m, counters since the server's start",
+        "SGLang",
+        "vLLM, requests",
+    ]
+
+
+def test_passes_that_accepted_nothing_or_too_much() -> None:
+    none = Report(engine="vllm", scope="request", name="x", histogram=(0, 0)).whole()
+    assert (none.histogram, none.steps, none.accepted) == ((), 0, 0)
+    with pytest.raises(TraceError, match="x: a verify pass accepts 3 draft tokens; 2 were set at most"):
+        Report(engine="vllm", scope="request", name="x", histogram=(0, 0, 0, 1, 0), longest=2).whole()
 
 
 def test_an_answer_that_took_no_time_has_no_speed() -> None:
