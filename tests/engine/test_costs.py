@@ -363,6 +363,19 @@ def test_a_tree_stops_and_narrows_where_it_costs_more_than_it_brings() -> None:
     assert told.expected == pytest.approx(1.9) and told.following is not None and told.following < told.least
 
 
+def test_where_a_tree_stopped_is_told_by_what_more_would_have_had_to_bring_and_would_have_brought() -> None:
+    choice = TreeChoice(CURVE)
+    rate, node = choice.pace.rate, CURVE.further(9)  # 8 nodes and the root, as if there had been rounds
+    assert choice.onward([0.03, 0.01], stops=True, prunes=True) == 0
+    told = choice.told([])
+    assert (told.least, told.following) == pytest.approx((rate * (CURVE.row + node), HELD * 0.03)), "a single node more"
+    assert choice.onward([0.3, 0.1], stops=True, prunes=False) == 0
+    told = choice.told([])
+    level = rate * (CURVE.step + CURVE.row + node)
+    assert (told.least, told.following) == pytest.approx((level, HELD * 0.4)), "a level of both"
+    assert (told.expected, told.expected_ms) == pytest.approx((1.0, CURVE.round(None, 1)))
+
+
 def test_a_branch_goes_on_exactly_when_its_children_bring_more_than_a_row_and_a_node_cost() -> None:
     choice = TreeChoice(CURVE)
     worth = (

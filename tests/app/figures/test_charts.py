@@ -42,3 +42,25 @@ def test_shares_are_those_of_the_tables(traces: list[Trace]) -> None:
     times = {part.name: part.y for part in FIGURES["time_budget"][1](rounds).data}
     mine = rounds[rounds.method == "sd"]
     assert times["target"][1] == pytest.approx(mine.verify_ms.sum() / mine.emitted.sum())
+
+
+def test_shares_are_of_the_tested_draft_tokens_in_their_bins() -> None:
+    """Three were tested: of two that the drafter is nine tenths sure of one is accepted."""
+    nodes = pd.DataFrame(
+        {
+            "method": "sd",
+            "depth": [1, 1, 2, 2],
+            "state": ["accepted", "rejected", "relaxed", "discarded"],
+            "q": [0.9, 0.94, 0.1, 0.95],
+            "h_draft": [0.1, 0.2, 0.3, 0.4],
+        }
+    )
+    drawn = {name: FIGURES[name][1](nodes).data[0] for name, (table, _) in FIGURES.items() if table == "nodes"}
+    found = {name: (list(line.x), list(line.y), line.customdata) for name, line in drawn.items()}
+    assert found["by_position"] == ([1, 2], [0.5, 1.0], None)
+    x, y, n = found["kept_by_probability"]
+    assert x == pytest.approx([0.1, 0.92]) and (y, list(n)) == ([1.0, 0.5], [1, 2])
+    x, y, n = found["kept_by_entropy"]
+    assert (x, y, list(n)) == ([0.125, 0.375], [0.5, 1.0], [2, 1])
+    (line,) = FIGURES["kept_by_probability"][1](nodes).layout.shapes
+    assert (line.x0, line.y0, line.x1, line.y1) == (0, 0, 1, 1)

@@ -98,6 +98,7 @@ def check(relation: Any = "above", **more: Any) -> Check:
         (Interval(2, None, None, 1), check(value=1.9, scatter=0.1), "open"),
         (Interval(2, None, None, 1), check("below", value=1.7, scatter=0.1), "fails"),
         (Interval(2, None, None, 1), check(value=2.2, scatter=0.1), "open"),
+        (Interval(2, None, None, 1), check(value=2.21, scatter=0.1), "open"),  # a tenth of the larger of the two
         (Interval(2, None, None, 1), check(value=1.99, margin=0.1), "open"),
         (Interval(2, None, None, 1), check(value=2, margin=0.1), "open"),
         (None, check(), "missing"),
@@ -106,6 +107,11 @@ def check(relation: Any = "above", **more: Any) -> Check:
 def test_a_statement_is_decided_by_the_whole_interval(found: Interval | None, asked: Check, outcome: str) -> None:
     """What lies on both sides of a bound is open."""
     assert decided(asked, lambda _: found)["outcome"] == outcome
+
+
+def test_numbers_are_told_with_five_digits_and_counts_whole() -> None:
+    told = decided(check(value=0), lambda _: Interval(1.2345678, 0.12345678, 12345.678, 1234567))
+    assert told["ours"] == {"mean": 1.2346, "low": 0.12346, "high": 12346.0, "n": 1234567}
 
 
 def test_two_numbers_are_compared_by_both_intervals() -> None:
@@ -294,6 +300,7 @@ def test_a_place_in_a_file_of_results() -> None:
         ((14.61, 4.5), ["14.61", "4.50"]),
         ((0.9654, 0.9661), ["0.965", "0.966"]),
         ((0.0612, -0.00001), ["0.0612", "0.0000"]),
+        ((-150.2, 3.1), ["-150", "3"]),
     ],
 )
 def test_numbers_of_one_kind_have_as_many_decimals(means: tuple[float, ...], told: list[str]) -> None:
