@@ -159,7 +159,24 @@ def test_a_factor_is_told_beside_the_number_that_it_multiplies() -> None:
     assert factor(sd, 7, "below").endswith(", 2.50 times SD's 2 (1 to 3); at most 7 was wanted")
     assert " times EAGLE-3's 2 " in factor(Quantity(path="a.rows[label=EAGLE-3,k=8].tau"), 0.8)
     assert " times the other's 2 " in factor(Quantity(path="a.rows[method=stand:tree=x,k=8].tau"), 1.02)
+    assert " times the other's 2 " in factor(Quantity(path="a.tau"), 1.02)
     assert factor(sd, 1.0) == f"holds: {ours} against 2 (1 to 3)"
+
+
+@pytest.mark.parametrize(
+    ("measure", "asked", "told"),
+    [
+        ("tau", ("within", 0.1, 0.8), "0.500 (0.200 to 0.700) tokens a target call, wanted 0.1 to 0.8"),
+        ("tau", ("equal", 0.5), "0.500 (0.200 to 0.700) tokens a target call, wanted 0.5"),
+        ("accuracy", ("above", 0.1), "50 (20 to 70) % right, wanted above 10"),
+        ("accuracy_difference", ("below", 0.75), "50 (20 to 70) points right, difference, wanted below 75"),
+        ("tau_quotient", ("below", 0.75), "0.500 (0.200 to 0.700) times the tokens a target call, wanted below 0.75"),
+    ],
+)
+def test_what_was_wanted_is_told_in_the_unit_of_what_was_found(measure: str, asked: tuple[Any, ...], told: str) -> None:
+    relation, value, *high = asked
+    asking = Check("It is.", Quantity(measure, "a"), relation, value, *high)
+    assert evidence(asking, decided(asking, lambda _: Interval(0.5, 0.2, 0.7, 9))) == f"holds: {told}, 9 prompts"
 
 
 @pytest.mark.parametrize(
