@@ -92,11 +92,17 @@ def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | N
     return out
 
 
-def body(traces: Sequence[Trace], cards: Sequence[Card], sentence: Sentence | None) -> dict[str, Any]:
-    """Whole traces as the page takes them: their lanes, and what these say about each other."""
+def body(
+    traces: Sequence[Trace], cards: Sequence[Card], sentence: Sentence | None, files: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Whole traces as the page takes them: their lanes, each with the name of its file where there are several `files`,
+    and what these say about each other."""
     shown = lanes(traces, cards, sentence)
+    if files:
+        shown = [lane | {"file": name} for lane, name in zip(shown, files, strict=True)]
     ran = dict(zip((lane["key"] for lane in shown), traces, strict=True))
-    return {"lanes": shown, "compared": asdict(compared(ran, thresholds(cards)))}
+    opened = {lane["key"]: lane["file"] for lane in shown if files}
+    return {"lanes": shown, "compared": asdict(compared(ran, thresholds(cards), opened))}
 
 
 def thresholds(cards: Iterable[Card]) -> dict[str, Threshold | None]:

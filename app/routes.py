@@ -213,7 +213,4 @@ def open_traces(service: Service, sentence: Sentence | None, data: bytes) -> dic
         nodes = service.limits.max_nodes - sum(map(draft_tokens, traces))
         if len(traces) > most:
             raise TraceError(f"These files hold {len(traces)} runs; at most {most} fit side by side.")
-    body = recorded.body(traces, service.cards, sentence)
-    for lane, name in zip(body["lanes"], files, strict=True):
-        lane["file"] = name
-    return body
+    return recorded.body(traces, service.cards, sentence, files)

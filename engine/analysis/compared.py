@@ -34,10 +34,15 @@ class Compared:
     idle: dict[str, str]  # lane key -> why its threshold cannot fire, for those of which that is known
 
 
-def compared(lanes: Mapping[str, Trace], thresholds: Mapping[str, Threshold | None] | None = None) -> Compared:
-    """All lanes that have rounds, against each other; `thresholds` are what rules declare, by name."""
+def compared(
+    lanes: Mapping[str, Trace],
+    thresholds: Mapping[str, Threshold | None] | None = None,
+    files: Mapping[str, str] | None = None,
+) -> Compared:
+    """All lanes that have rounds, against each other; `thresholds` are what rules declare, by name, and `files` where
+    lanes were opened from, by key."""
     ran = {key: trace for key, trace in lanes.items() if trace.rounds}
-    names = labels(list(ran.values()))
+    names = labels(list(ran.values()), [files[key] for key in ran] if files else ())
     told = verdicts(list(ran.values()), names)
     pairs = combinations(zip(ran, names, strict=True), 2)
     named = dict(zip(ran, names, strict=True))

@@ -16,11 +16,13 @@ FEW = 2  # settings in a name where more would tell no more
 WORDS = 30  # letters of a prompt
 
 
-def labels(traces: Sequence[Trace]) -> list[str]:
+def labels(traces: Sequence[Trace], files: Sequence[str] = ()) -> list[str]:
     """One name a run, all different: the title; of several with one title also the settings in which these differ; and
-    prompt, target, sampling and seed where any two runs differ in them."""
+    prompt, target, sampling and seed where any two runs differ in them, else the file of those from several `files`."""
     heads = [trace.head for trace in traces]
     others = _whose(heads)
+    if not any(others) and len(set(files)) > 1:
+        others = [[name] for name in files]
     same = dict[str, list[int]]()
     for at, head in enumerate(heads):
         same.setdefault(head.title, []).append(at)

@@ -130,7 +130,9 @@ def test_uploads(http):
     found = http.post("/lab/open", content=several).json()
     assert [lane["key"] for lane in found["lanes"]] == ["plain", "bush"] == list(found["compared"]["verdicts"])
     assert [lane["file"] for lane in found["lanes"]] == ["plain.jsonl", "bush.jsonl"]
-    assert found["compared"]["verdicts"]["bush"]["speedup"] > 0, "runs of two files are compared"
+    said = found["compared"]["verdicts"]["bush"]
+    assert said["speedup"] > 0, "runs of two files are compared"
+    assert "(bush.jsonl) is" in said["line"] and "(plain.jsonl)" in said["line"], "by the names of their lanes"
     framed = json.dumps({"file": "broken.jsonl", "bytes": 2}).encode() + b"\n{}"
     assert http.post("/lab/open", content=framed).json()["error"].startswith("broken.jsonl: ")
     bad = http.post("/lab/open", content=b"{}")

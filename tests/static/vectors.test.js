@@ -115,12 +115,12 @@ test("cells that a spreadsheet would run are saved as the engine exports them", 
 });
 
 test("lanes are called what the engine's tables call them", () => {
-  for (const { heads, names } of vectorsOf("names").cases) {
+  for (const { heads, files, names } of vectorsOf("names").cases) {
     const store = createStore();
     store.load(
       heads.map((/** @type {any} */ head, /** @type {number} */ at) => {
         const lane = trace(`lane${at}`, [round()], head);
-        return { ...lane, card: { ...lane.card, title: head.title } };
+        return { ...lane, card: { ...lane.card, title: head.title }, file: files[at] };
       }),
     );
     const found = [...store.runs.values()].map((run) => nameOf(store, run));

@@ -59,6 +59,10 @@ SETS: tuple[list[Changed], ...] = (
         forced(1, "Once upon a", ["Once", " upon", " a"]),
     ],
     [{"title": "Other"} | knobs(gamma=4), knobs(gamma=7), {"title": "Other"} | knobs(gamma=8)],
+    [{"file": "one.jsonl"}, {"file": "other.jsonl"}, {"file": "other.jsonl", "method": "ar"}],
+    [{"file": "one.jsonl"}, {"file": "other.jsonl"}, {"file": "other.jsonl"}],
+    [{"file": "one.jsonl"}, {"file": "one.jsonl", "method": "ar"}],
+    [{"file": "one.jsonl", "prompt": "One"}, {"file": "other.jsonl", "prompt": "Other"}],
 )
 TOLD = ("title", "knobs", "models", "prompt", "prompt_ids", "prompt_pieces", "sampling", "seed", "max_new_tokens")
 
@@ -66,7 +70,9 @@ TOLD = ("title", "knobs", "models", "prompt", "prompt_ids", "prompt_pieces", "sa
 def vectors() -> dict[str, Any]:
     cases = []
     for changed in SETS:
-        heads = [head(**{"title": str(one.get("method", "sd")).upper(), **one}) for one in changed]
+        files = [one["file"] for one in changed if "file" in one]
+        given = [{name: value for name, value in one.items() if name != "file"} for one in changed]
+        heads = [head(**{"title": str(one.get("method", "sd")).upper(), **one}) for one in given]
         told = [{name: getattr(one, name) for name in TOLD} | {"extras": dict(one.extras)} for one in heads]
-        cases.append({"heads": told, "names": labels([Trace([one]) for one in heads])})
+        cases.append({"heads": told, "files": files, "names": labels([Trace([one]) for one in heads], files)})
     return {"cases": cases}
