@@ -5,6 +5,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from statistics import mean
 
 from app.rounds import Rounds, Visitor
 from app.wire.runs import InLine
@@ -116,10 +117,11 @@ class Turnstile:
         with self._changed:
             order = self._rounds.order(self._through.visitor if self._through else None)
             place = 1 + (order.index(ticket) if ticket in order else 0)
-            if not self._times:
+            spent = self._clock() - self._began
+            longer = [took for took in self._times if took > spent]
+            if not longer:
                 return {"place": place, "seconds": None}
-            unit = sum(self._times) / len(self._times)
-            left = max(0.0, unit - (self._clock() - self._began))
+            unit, left = mean(self._times), mean(longer) - spent
             return {"place": place, "seconds": (place - 1) * unit + left}
 
     def _taken(self) -> Counter[Visitor]:

@@ -40,7 +40,8 @@ class StartedLane(TypedDict):
 
 
 class InLine(TypedDict):
-    """Where a run waits: place 1 is next; `seconds` until its turn are an estimate, null before any run has ended."""
+    """Where a run waits: place 1 is next; `seconds` until its turn are an estimate, null while the one before it takes
+    longer than all that have ended."""
 
     place: int
     seconds: float | None

@@ -239,8 +239,21 @@ def test_an_estimate_comes_from_the_times_of_others() -> None:
     assert line.gate.spot(line.held["third"][1]) == {"place": 1, "seconds": 6.0}
     line.ask("fourth")
     assert line.gate.spot(line.held["fourth"][1]) == {"place": 2, "seconds": 16.0}
-    line.clock.now = 99.0
-    assert line.gate.spot(line.held["third"][1])["seconds"] == 0
+
+
+def test_an_estimate_promises_nothing_while_a_unit_takes_longer_than_others_did() -> None:
+    line = Line()
+    for name in ("first", "second", "third", "fourth", "fifth"):
+        line.ask(name)
+    line.clock.now = 2.0
+    line.leave("first")
+    line.clock.now = 12.0
+    line.leave("second")
+    line.clock.now = 15.0
+    assert line.gate.spot(line.held["fourth"][1])["seconds"] == 7.0, "as long as the one that took longer"
+    assert line.gate.spot(line.held["fifth"][1])["seconds"] == 13.0
+    line.clock.now = 22.0
+    assert line.gate.spot(line.held["fourth"][1]) == {"place": 1, "seconds": None}, "longer than any"
 
 
 def test_who_leaves_the_line_is_not_waited_for() -> None:

@@ -270,7 +270,7 @@ export interface StartedLane {
   readonly card: Card;
 }
 
-/** Where a run waits: place 1 is next; `seconds` until its turn are an estimate, null before any run has ended. */
+/** Where a run waits: place 1 is next; `seconds` until its turn are an estimate, null while the one before it takes longer than all that have ended. */
 export interface InLine {
   readonly place: number;
   readonly seconds: number | null;
