@@ -6,6 +6,7 @@ import { nameOf } from "./columns.js";
 import { cased, count, h, s } from "./dom.js";
 import { download, figureBlob, svgText } from "./figure.js";
 import { MAX_URL } from "./link.js";
+import { packed } from "./packed.js";
 import { viewName } from "./stage/views.js";
 import { tables } from "./tables.js";
 
@@ -186,6 +187,22 @@ export function csv(columns, rows) {
   return `${[columns, ...rows].map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
 }
 
+/** What the link gives to whom it is sent.
+ * @param {Pick<Store, "lanes" | "options" | "status">} store @param {Pick<Lab["session"], "ran">} session */
+export function linkWords({ lanes, options: { continued }, status: { recorded, opened } }, { ran }) {
+  const same = "with the same cursor, time and filters";
+  if (recorded && continued.length)
+    return `The link opens this recorded run ${same}, and runs again what goes on from another token.`;
+  if (recorded) return `The link opens this recorded run ${same}. No model is needed.`;
+  if (opened && packed()) return `The link opens the runs of this page ${same}. No server is needed.`;
+  if (lanes.length && !ran)
+    return "These runs came from files, and no link makes them again: this one holds only what else is chosen.";
+  return (
+    "The link holds prompt, methods, settings and seed: opening it runs them again and puts the cursor here. " +
+    "It never depends on this server's memory."
+  );
+}
+
 /** @param {HTMLElement} body @param {Store} store @param {Lab} lab */
 export function drawShare(body, store, lab) {
   const url = lab.link.url();
@@ -207,16 +224,12 @@ export function drawShare(body, store, lab) {
       done.textContent = "Press Ctrl C to copy.";
     }
   };
-  const words = store.status.recorded
-    ? "The link opens this recorded run with the same cursor, time and filters. No model is needed."
-    : "The link holds prompt, methods, settings and seed: opening it runs them again and puts the cursor here. " +
-      "It never depends on this server's memory.";
   if (url.length > MAX_URL)
     body.append(
       h("p.warn", {}, "This prompt makes the link longer than many servers accept: save the traces instead."),
     );
   body.append(
-    h("p", {}, words),
+    h("p", {}, linkWords(store, lab.session)),
     h("div.row", {}, field, h("button.primary", { onclick: copy }, "Copy")),
     done,
     h("p.quiet", {}, "To send the very numbers you see, save the traces and send the file."),
