@@ -7,10 +7,10 @@ import { count, h, visible } from "./dom.js";
 import { rich } from "./draw.js";
 import { MAX_URL } from "./link.js";
 import { refocused } from "./refocus.js";
-import { drawReviewers, reviewedLink } from "./reviewers.js";
+import { drawReviewers, leadTo, reviewedLink } from "./reviewers.js";
 import { reviewPanel } from "./reviewpanel.js";
 import { change, keep, load, onReviews, PLACES } from "./reviews.js";
-import { keyOf, placeAt, placeOf, runOf } from "./runreviews.js";
+import { keyOf, placeOf } from "./runreviews.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -53,6 +53,7 @@ export function drawCaseReview(body, store, lab) {
     spots.others.replaceChildren();
     drawReviewers(spots.others, {
       lab,
+      store,
       reviews,
       all: [...lab.mined.sets.values()].flatMap((set) => set.items),
       save,
@@ -155,13 +156,7 @@ function list({ lab, store, save, draw }) {
     .sort(([, a], [, b]) => Number(b.star) - Number(a.star) || b.made.localeCompare(a.made));
   const rows = found.slice(0, MOST).map(([key, { of, verdict, note, star }]) => {
     if (!of) return "";
-    const run = runOf(store.runs.values(), key, of);
-    const go = (/** @type {MouseEvent} */ event) => {
-      if (!run) return; // the link leads there
-      event.preventDefault();
-      lab.ui.close();
-      store.setCursor({ run: run.key, ...placeAt(of) });
-    };
+    const go = leadTo({ store, lab }, key, of);
     const forget = () => {
       change(reviews, key, { verdict: "", note: "", star: false });
       save();
@@ -174,12 +169,12 @@ function list({ lab, store, save, draw }) {
         "header",
         {},
         star ? h("span", { role: "img", "aria-label": "starred" }, "★") : null,
-        reviewedLink(of, run ? go : undefined),
+        reviewedLink(of, go),
         verdict ? h("span.badge", {}, verdict) : null,
         h("button.plain", { type: "button", "aria-label": "Delete review", onclick: forget }, "Delete"),
       ),
       note ? h("p", {}, note) : null,
-      of.view || run ? null : h("p.quiet", {}, `Open the file of trace ${of.trace} to see the place.`),
+      of.view || go ? null : h("p.quiet", {}, `Open the file of trace ${of.trace} to see the place.`),
     );
   });
   return [

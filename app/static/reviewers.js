@@ -5,10 +5,12 @@ import { count, h, said, visible } from "./dom.js";
 import { percent } from "./draw.js";
 import { download } from "./figure.js";
 import { swapOf } from "./mined.js";
-import { compare, exportLines, readLines, second, VERDICTS } from "./reviews.js";
+import { compare, exportLines, readLines, second, take, VERDICTS } from "./reviews.js";
+import { placeAt, runOf } from "./runreviews.js";
 
 /** @typedef {import("./types/workshop.js").Reviewing} Workshop what of the workshop reviewers need */
 /** @typedef {import("./types/workshop.js").Reviews} Reviews */
+/** @typedef {import("./types/workshop.js").ReviewedPlace} ReviewedPlace */
 
 const LARGEST = 20_000_000; // bytes of a file of reviews
 
@@ -28,8 +30,7 @@ export function drawReviewers(spot, ctx) {
     },
   });
   const own = picker("Import my reviews", ctx, (found) => {
-    Object.assign(reviews.items, found.items);
-    reviews.reviewer ||= found.reviewer;
+    take(reviews, found);
     ctx.save();
   });
   const other = picker("Import a second reviewer", ctx, (found) => {
@@ -177,7 +178,7 @@ function agreementOf(ctx, other) {
         const item = items.get(key);
         const verdicts = `${reviews.items[key].verdict} against ${other.items[key].verdict}`;
         const { of } = reviews.items[key];
-        if (of) return h("li", {}, reviewedLink(of), ` ${verdicts}`);
+        if (of) return h("li", {}, reviewedLink(of, leadTo(ctx, key, of)), ` ${verdicts}`);
         if (!item) return h("li", {}, `${verdicts}: an item that is not in the set shown`);
         return h(
           "li",
@@ -194,8 +195,20 @@ function agreementOf(ctx, other) {
   ].filter((part) => part !== null);
 }
 
+/** What leads to a reviewed place of a run that is on the stage. @param {Pick<Workshop, "store" | "lab">} page
+ * @param {string} key @param {ReviewedPlace} of @returns {((event: MouseEvent) => void) | undefined} */
+export function leadTo({ store, lab }, key, of) {
+  const run = runOf(store.runs.values(), key, of);
+  if (!run) return undefined; // its link leads there
+  return (event) => {
+    event.preventDefault();
+    lab.ui.close();
+    store.setCursor({ run: run.key, ...placeAt(of) });
+  };
+}
+
 /** Where a review of a run is: a link to it, where an address can show it.
- * @param {import("./types/workshop.js").ReviewedPlace} of @param {(event: MouseEvent) => void} [onclick] */
+ * @param {ReviewedPlace} of @param {(event: MouseEvent) => void} [onclick] */
 export function reviewedLink(of, onclick) {
   const { place, method, round, position, piece, view } = of;
   const where = { token: `position ${position}`, round: `round ${round}`, run: "the whole run" }[place];

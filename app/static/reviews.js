@@ -131,6 +131,14 @@ export function change(reviews, key, change) {
   else delete reviews.items[key];
 }
 
+/** Take up the reviews of a file: of two of one item the later stays.
+ * @param {Reviews} reviews @param {Reviews} found */
+export function take(reviews, found) {
+  for (const [key, one] of Object.entries(found.items))
+    if ((reviews.items[key]?.made ?? "") <= one.made) reviews.items[key] = one;
+  reviews.reviewer ||= found.reviewer;
+}
+
 /** JSON lines: a review with enough of what it is of to be read alone.
  * @param {Reviews} reviews @param {readonly Item[]} items
  * @returns {string} */

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from engine.trace.store import Trace
+from tests.app.synthetic import events
 from tests.browser.test_hostile import HOSTILE, unharmed
 
 pytestmark = pytest.mark.browser
@@ -128,6 +130,28 @@ def test_reviews_of_runs_from_others_are_text_and_lead_nowhere_else(visit: Any, 
     expect(page.locator(".notes li")).to_have_count(len(views))
     unharmed(page)
     assert page.locator(".notes a").evaluate_all("all => all.map(a => a.getAttribute('href'))") == ["?trace=apples"]
+
+
+def test_what_reviewers_differ_on_in_a_run_from_a_file_is_led_to_from_any_room(visit: Any, tmp_path: Path) -> None:
+    page = visit()
+    Trace(events("bush", 20)).save(tmp_path / "bush.jsonl")
+    page.locator("input[type=file][accept='.jsonl,.gz,.json']").set_input_files(tmp_path / "bush.jsonl")
+    page.wait_for_function("draftscope.store.status.opened")
+    page.locator(".lane[data-lane=bush] .k").nth(7).click()
+    page.keyboard.press("n")
+    drawer = page.locator("dialog.drawer")
+    drawer.get_by_role("button", name="Agree", exact=True).click()
+    with page.expect_download() as download:
+        drawer.get_by_role("button", name="Export").click()
+    theirs = Path(download.value.path()).read_text().replace('"agree"', '"disagree"')
+    (tmp_path / "second.jsonl").write_text(theirs)
+    drawer.get_by_label("Import a second reviewer").set_input_files(tmp_path / "second.jsonl")
+    page.keyboard.press("Escape")
+    page.evaluate("draftscope.store.clear()")
+    page.get_by_role("link", name="Judge", exact=True).click()
+    page.get_by_role("tab", name="Reviewers").click()
+    page.locator(".apart").get_by_role("button", name="bush, position 7").click()
+    page.wait_for_function("draftscope.store.cursor?.pos === 7 && draftscope.store.options.room === 'compare'")
 
 
 def test_two_tabs_keep_and_show_each_others_reviews(visit: Any) -> None:

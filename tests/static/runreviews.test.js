@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { flagsAt } from "../../app/static/flags.js";
 import { identityOf } from "../../app/static/identity.js";
-import { change, compare, exportLines, keep, load, readLines } from "../../app/static/reviews.js";
+import { change, compare, exportLines, keep, load, readLines, take } from "../../app/static/reviews.js";
 import { keyOf, placeAt, placeOf, reviewsAt, runOf } from "../../app/static/runreviews.js";
 import { createStore } from "../../app/static/store.js";
 import { head, round, trace } from "./runs.js";
@@ -153,4 +153,16 @@ test("a position tells its reviews, as long as the run wrote the same there", ()
   change(own, keyOf(run, "token", AT), { verdict: "" });
   keep(own);
   assert.deepEqual(reviewsAt(made(), 1), []);
+});
+
+test("of an imported review and one that is kept the later stays", () => {
+  const of = (/** @type {string} */ note, /** @type {string} */ made) => ({ verdict: "", note, star: false, made });
+  const own = { reviewer: "", items: { a: of("later", "2026-02"), b: of("earlier", "2026-01") } };
+  const found = { reviewer: "us", items: { a: of("old", "2026-01"), b: of("new", "2026-02"), c: of("other", "") } };
+  take(own, found);
+  assert.deepEqual(
+    Object.values(own.items).map(({ note }) => note),
+    ["later", "new", "other"],
+  );
+  assert.equal(own.reviewer, "us");
 });

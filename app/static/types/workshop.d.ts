@@ -162,7 +162,7 @@ export interface Workshop {
 }
 
 /** What a list of reviews and reviewers needs of it. */
-export type Reviewing = Pick<Workshop, "lab" | "reviews" | "all" | "save" | "draw" | "select">;
+export type Reviewing = Pick<Workshop, "lab" | "store" | "reviews" | "all" | "save" | "draw" | "select">;
 
 /** A mismatch that is being tried, or was. */
 export interface Trying {
