@@ -137,6 +137,13 @@ def test_a_view_without_a_drawing_is_saved_in_its_words(visit: Any, view: str, n
     assert ">Autoregressive</text>" in text and 'viewBox="0 0 1 1"' not in text
 
 
+def test_saved_details_ask_nothing_whose_buttons_are_left_out(visit: Any) -> None:
+    page = visit()
+    page.evaluate("draftscope.store.setCursor({run: 'chain', pos: 4})")
+    expect(page.get_by_role("group", name="What if it had written another token")).to_be_visible()
+    assert "What" not in page.evaluate("draftscope.ui.figures.get('inspector')()")
+
+
 BOUNDS = """(view) => {
   const sheet = new DOMParser().parseFromString(draftscope.ui.figures.get(view)(), 'image/svg+xml').documentElement;
   document.body.replaceChildren(document.importNode(sheet, true));
