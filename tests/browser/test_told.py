@@ -137,6 +137,17 @@ def test_a_view_without_a_drawing_is_saved_in_its_words(visit: Any, view: str, n
     assert ">Autoregressive</text>" in text and 'viewBox="0 0 1 1"' not in text
 
 
+def test_the_clocks_key_leaves_the_buttons_of_the_timeline_free_on_a_phone(visit: Any) -> None:
+    page = visit("?trace=first_look&v=text")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_role("button", name="wall clock").click()
+    expect(page.locator(".dock .clockkey")).to_be_visible()
+    key = page.locator(".dock .clockkey").bounding_box()
+    buttons = page.locator(".dock .events").bounding_box()  # the last of them
+    assert key and buttons
+    assert key["y"] + key["height"] <= buttons["y"] or buttons["x"] + buttons["width"] <= key["x"]
+
+
 def test_saved_details_ask_nothing_whose_buttons_are_left_out(visit: Any) -> None:
     page = visit()
     page.evaluate("draftscope.store.setCursor({run: 'chain', pos: 4})")
