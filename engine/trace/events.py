@@ -134,7 +134,7 @@ class Round:
 
 @dataclass(slots=True)
 class RunEnded:
-    """Tail of a trace; `reason` is one of `REASONS`. A time not measured is None."""
+    """Tail of a trace. `reason`: eos | stop | limit | context | stopped | error. A time not measured is None."""
 
     kind: ClassVar[str] = "end"
     reason: str
