@@ -10,7 +10,7 @@ import { refocused } from "./refocus.js";
 import { drawReviewers, leadTo, reviewedLink } from "./reviewers.js";
 import { reviewPanel } from "./reviewpanel.js";
 import { change, keep, load, onReviews, PLACES } from "./reviews.js";
-import { keyOf, placeOf } from "./runreviews.js";
+import { keyOf, placeOf, unended } from "./runreviews.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -94,7 +94,7 @@ function here({ lab, store, save }, draw) {
         return h("button", { type: "button", "aria-pressed": String(place === chosen), onclick }, NAMES[place]);
       }),
     ),
-    ...(key && of ? asked(key, of, run, { lab, store, save, draw }) : [h("p.quiet", {}, "The run has not ended yet.")]),
+    ...(key && of ? asked(key, of, run, { lab, store, save, draw }) : [h("p.quiet", {}, unended(store.status))]),
   ];
 }
 

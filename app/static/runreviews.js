@@ -31,6 +31,12 @@ export function keyOf(run, place, { round = null, pos = null, node = null }) {
   return ["run", id, "token", pos, round, node ?? "", drafted?.token ?? "", run.tokens[pos]?.token ?? ""].join("|");
 }
 
+/** Why the whole of a run has no key. @param {Pick<import("./types/store.js").Status, "phase">} status */
+export const unended = ({ phase }) =>
+  phase === "done"
+    ? "This run has no end: its file was cut off, or saved before it came. Its tokens and rounds can be reviewed."
+    : "The run has not ended yet.";
+
 /** What a review carries of its place.
  * @param {Run} run @param {ReviewedPlace["place"]} place @param {Place} at
  * @param {{recorded: string | null, view: string, piece: (id: number) => string}} page

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { flagsAt } from "../../app/static/flags.js";
 import { identityOf } from "../../app/static/identity.js";
 import { change, compare, exportLines, keep, load, readLines, take } from "../../app/static/reviews.js";
-import { keyOf, placeAt, placeOf, reviewsAt, runOf } from "../../app/static/runreviews.js";
+import { keyOf, placeAt, placeOf, reviewsAt, runOf, unended } from "../../app/static/runreviews.js";
 import { createStore } from "../../app/static/store.js";
 import { head, round, trace } from "./runs.js";
 
@@ -79,6 +79,8 @@ test("a run that has not ended has no review of the whole", () => {
   store.load([{ ...lane, events: events.slice(0, -1) }]);
   assert.equal(keyOf(store.runs.get("sd"), "run", {}), null);
   assert.ok(keyOf(store.runs.get("sd"), "round", AT));
+  assert.match(unended({ phase: "done" }), /has no end: its file was cut off/);
+  assert.match(unended({ phase: "running" }), /has not ended yet/);
 });
 
 test("reviews of a token, a round and a run go out with the run's identity and come back as they were", () => {
