@@ -93,6 +93,7 @@ def write(file: Path, kind: str, architecture: str = "llama", parts: int = 1, la
     return file
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "dtype", "off"), [("F32", "float32", 0.0), ("BF16", "bfloat16", 0.0), ("Q8_0", "float16", 0.02)]
 )

@@ -103,6 +103,7 @@ def test_other_prompts_are_another_cache(target: Path, file: Path, tmp_path: Pat
     assert len(told) == 4 and len(texts(made)) == 1
 
 
+@pytest.mark.thorough
 def test_a_head_of_one_s_own_from_prompts_to_card(
     target: Path, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -100,6 +100,7 @@ def test_features_on_a_full_disk_are_told_with_the_file(
     assert [path.name for path in tmp_path.iterdir()] == ["features.json"]
 
 
+@pytest.mark.thorough
 def test_texts_end_where_the_target_s_context_does(zoo: Zoo, tmp_path: Path) -> None:
     """Positions behind it have no rotation in any head, and in some targets none at all."""
     whole, cut, short = (zoo.path("llama", max_position_embeddings=n) for n in (512, 300, 64))
@@ -130,6 +131,7 @@ def test_a_tokenizer_without_an_end_still_teaches(zoo: Zoo) -> None:
     assert features._solved(other, problems) == [(prompt, rest[:-1]) for prompt, rest in ended]
 
 
+@pytest.mark.thorough
 def test_the_target_writes_the_share_of_texts_that_was_asked_for_however_few_there_are(
     zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

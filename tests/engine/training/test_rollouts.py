@@ -68,6 +68,7 @@ def test_rows_are_written_as_each_would_be_alone(
     assert {len(out) for out in found} >= {24, 17, 4} and found[-1] == []
 
 
+@pytest.mark.thorough
 def test_a_model_writes_with_its_own_attention_up_to_each_of_its_ends(words: PreTrainedTokenizerBase) -> None:
     """Gemma 2 caps its scores; some models have ends that their tokenizer does not tell."""
     torch.manual_seed(0)
