@@ -95,8 +95,8 @@ def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | N
 def body(
     traces: Sequence[Trace], cards: Sequence[Card], sentence: Sentence | None, files: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Whole traces as the page takes them: their lanes, each with the name of its file where there are several `files`,
-    and what these say about each other."""
+    """Whole traces as the page takes them: their lanes, each with the name of its file where `files` are told, one a
+    trace, and what these say about each other."""
     shown = lanes(traces, cards, sentence)
     if files:
         shown = [lane | {"file": name} for lane, name in zip(shown, files, strict=True)]

@@ -433,7 +433,7 @@ def _limit(kind: int, value: int) -> None:
     try:
         resource.setrlimit(kind, (value, value))
     except ValueError:
-        if sys.platform != "darwin":  # where any process has more address space than it may be limited to
+        if kind != resource.RLIMIT_AS or sys.platform != "darwin":  # where a process has more from the start
             raise
 
 

@@ -85,7 +85,7 @@ def _budget(head: argparse.ArgumentParser) -> None:
     head.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     head.add_argument("--start-from", type=Path, help="folder of another run's checkpoint to take first weights from")
     head.add_argument("--work", type=TO_FOLDER, help="folder of the checkpoint; build/KIND if not given")
-    head.add_argument("--out", type=TO_FOLDER, help="folder of the export; beside the target's folder if not given")
+    head.add_argument("--out", type=TO_FOLDER, help="folder of the export; KIND beside the target's if not given")
 
 
 def make_features(options: argparse.Namespace) -> None:

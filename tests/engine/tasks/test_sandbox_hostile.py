@@ -379,6 +379,8 @@ def test_a_limit_that_macos_does_not_know_keeps_nothing_from_running(monkeypatch
         sandbox_child._limit(resource.RLIMIT_AS, 1 << 28)
     monkeypatch.setattr(sys, "platform", "darwin")
     sandbox_child._limit(resource.RLIMIT_AS, 1 << 28)
+    with pytest.raises(ValueError, match="exceeds"):
+        sandbox_child._limit(resource.RLIMIT_CPU, 2)
 
 
 @pytest.mark.parametrize("asked", ["1", "unconfined"])
