@@ -100,6 +100,7 @@ def test_lookups_copy_from_the_source(crossed: Crossed) -> None:
     assert "prompt" in places
 
 
+@pytest.mark.thorough
 def test_costs_are_measured_behind_a_source(crossed: Crossed, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a prompt the measured text had no source, where a model starts with the end of one it was refused; behind
     a long source passes of one token alone had been timed."""

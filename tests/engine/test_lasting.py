@@ -154,6 +154,7 @@ def test_a_draft_that_writes_alone_reads_no_more_than_it_can(zoo: Zoo, monkeypat
     assert lab.run("sd", [5, 6, 7, 8], max_new_tokens=2).tokens, "the target reads more"
 
 
+@pytest.mark.thorough
 def test_beams_ask_for_no_more_room_than_a_text_can_have(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
     lab, asked, plain = zoo.lab("llama"), list[int](), Model.session
     monkeypatch.setattr(Model, "session", lambda *given: asked.append(given[3]) or plain(*given))
@@ -161,6 +162,7 @@ def test_beams_ask_for_no_more_room_than_a_text_can_have(zoo: Zoo, monkeypatch: 
     assert asked == [3 + 2 * (lab.target.longest - 3)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("short", [3, 4, 6])
 def test_beams_of_an_encoder_decoder_end_where_its_context_does(short: int) -> None:
     with loaded_once():

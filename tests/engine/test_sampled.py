@@ -81,6 +81,7 @@ def check_sampled_distribution(
         assert pair_test(toy_lab(V=3, seed=3, draft=draft), "sd", sampling, tokens, gamma=3) > 1e-4, sampling
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sampling", SETTINGS, ids=IDS)
 def test_speculative_sampling_draws_the_distribution_of_the_target(sampling: Sampling) -> None:
     check_sampled_distribution([sampling])

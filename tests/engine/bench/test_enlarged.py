@@ -60,6 +60,7 @@ def test_methods_draft_what_they_drafted(labs: tuple[Lab, Lab], method: str) -> 
     assert [(r.fed, r.levels) for r in one.rounds] == [(r.fed, r.levels) for r in other.rounds]
 
 
+@pytest.mark.thorough
 def test_what_is_added_is_not_silent_but_writes_nothing(enlarged: Path) -> None:
     """Weights that read are random everywhere, so that a pass costs what such a pass costs; those that write are zero
     beyond what the small model wrote."""

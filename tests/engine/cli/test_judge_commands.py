@@ -241,6 +241,7 @@ def test_a_mined_file_that_names_no_task_teaches_nothing(
     assert "does not say for which task it was mined" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_a_judge_can_be_read_back_whatever_its_mined_file_calls_the_models(
     pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:

@@ -175,6 +175,7 @@ def test_one_calibration_is_told_at_a_time(capsys: pytest.CaptureFixture[str]) -
     assert "--costs and --forecast are not told together" in told
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("nothing_loaded")
 def test_a_forecast_of_tasks_needs_a_name_behind_each_comma(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Unknown task ''." in refused(capsys, "calibrate", "--forecast=sd", "--task=arithmetic,")

@@ -86,6 +86,7 @@ ASKED = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("temperature", (0.0, 0.8))
 @pytest.mark.parametrize("method, knobs", ASKED, ids=lambda it: it if isinstance(it, str) else "")
 def test_a_chain_that_is_asked_after_each_token_waits_once_a_step(
@@ -182,6 +183,7 @@ RULED: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("temperature", (0.0, 0.8))
 @pytest.mark.parametrize("method, knobs", RULED, ids=lambda it: it if isinstance(it, str) else "")
 def test_rules_and_tables_read_what_they_compare_at_once(

@@ -541,6 +541,7 @@ def test_scope_says_how_long_tables_live(zoo):
     assert entries["problem"][2] <= 60 < entries["global"][2]
 
 
+@pytest.mark.thorough
 def test_options_of_stand(zoo):
     lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
     base = lab.run("ar", PROMPTS[3], max_new_tokens=25).token_ids

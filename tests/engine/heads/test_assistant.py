@@ -112,6 +112,7 @@ def test_drafts_are_those_of_transformers(
     assert drafts[:rounds] == [draft[: draft.index(EOS) + 1] if EOS in draft else draft for draft in theirs[:rounds]]
 
 
+@pytest.mark.thorough
 def test_it_reads_what_was_accepted_and_nothing_behind(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """A round's draft is the one that a fresh run over the same text writes, whatever was drafted before."""
     folder, helper = pair()

@@ -74,6 +74,7 @@ def reference(
     return (norm("norm", x) @ head.T)[0, 1:]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("family", sorted(KINDS))
 def test_a_block_is_what_the_published_arithmetic_makes_of_it(zoo: Zoo, family: str, tmp_path: Path) -> None:
     """Draft for draft through a run: keys and values kept from round to round, and none of a draft's."""

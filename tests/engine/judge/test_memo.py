@@ -14,6 +14,7 @@ from tests.engine.zoo import Zoo
 PROMPT = [5, 9, 20, 33, 5, 9, 20]
 
 
+@pytest.mark.thorough
 def test_every_method_runs_as_without_memory(zoo: Zoo, tmp_path: Path) -> None:
     lab = zoo.lab("llama")
     give_judge(lab, tmp_path / "judge")

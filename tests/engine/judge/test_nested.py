@@ -16,6 +16,7 @@ def made(seed: int, told: float) -> tuple[np.ndarray, list[bool]]:
     return x, (told * x[:, 0] + rng.normal(size=240) > 0.5).tolist()
 
 
+@pytest.mark.thorough
 def test_where_nothing_can_be_learned_the_chosen_area_is_above_a_half_and_the_nested_one_is_not() -> None:
     draws = [made(seed, 0.0) for seed in range(6)]
     settings = Settings("holdout")
@@ -25,6 +26,7 @@ def test_where_nothing_can_be_learned_the_chosen_area_is_above_a_half_and_the_ne
     assert sum((one.area.low or 0) <= 0.5 <= (one.area.high or 1) for one in found) >= 5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("split", ["holdout", "folds"])
 def test_every_prompt_is_scored_by_a_judge_made_without_it(split: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = made(1, 2.0)

@@ -71,6 +71,7 @@ def test_where_all_is_important_the_text_is_the_targets_own(headed: Lab) -> None
     assert [e.label for e in events if isinstance(e, Labelled)] == done.labels
 
 
+@pytest.mark.thorough
 def test_where_nothing_is_important_every_tried_token_stays(headed: Lab) -> None:
     done, _ = mined(headed, important=False)
     p = distributions(headed, done.final)

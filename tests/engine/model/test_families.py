@@ -225,6 +225,7 @@ ONE_TEXT = {  # type -> how it goes on with one text, what its limits say, and h
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ONE_TEXT)
 def test_networks_that_go_on_with_one_text_check_chains(kind: str, tmp_path: Path) -> None:
     """Whatever is accepted, far behind a window too, and in texts that begin anew."""
@@ -237,6 +238,7 @@ def test_networks_that_go_on_with_one_text_check_chains(kind: str, tmp_path: Pat
     assert model.notes[1:] == () if not slow else slow in model.notes[1]
 
 
+@pytest.mark.thorough
 def test_states_that_go_on_with_one_token_alone_are_given_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mamba's scan begins at zero whenever it reads several tokens: that was wrong, and a trial notices it."""
     folder = tiny.make("mamba", tmp_path)

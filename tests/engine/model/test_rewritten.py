@@ -112,6 +112,7 @@ def test_a_file_is_the_model_that_it_was_made_of(kind: str, dtype: str, off: flo
     assert plain.token_ids == drafted.token_ids and len(drafted.rounds) < 20
 
 
+@pytest.mark.thorough
 def test_blocks_are_told_and_a_dtype_may_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path / "tiny.gguf", "Q4_0")
     assert contents_of(file).weights["Q4_0"] > 0.99 * contents_of(file).size
@@ -132,6 +133,7 @@ def test_loading_a_file_names_the_command(tmp_path: Path) -> None:
                 way(str(ref))
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_unpacked_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(file: Path, error: type[LabError], says: str, dtype: str = "auto", out: str = "out") -> None:
         with pytest.raises(error, match=says):

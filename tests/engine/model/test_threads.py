@@ -126,6 +126,7 @@ def test_a_large_model_is_judged_by_single_passes(zoo: Zoo, monkeypatch):
     assert threads._seconds(zoo.model("llama"), 1) == 6 * threads.LONG and passes == [0, 0]
 
 
+@pytest.mark.thorough
 def test_each_round_has_the_threads_of_its_lab(zoo: Zoo, monkeypatch):
     """Runs of two labs in turns, and a run that another thread goes on with, for which torch counts anew."""
     one, two = (Lab.load(target=str(zoo.path("llama")), threads=count) for count in (1, 2))

@@ -106,6 +106,7 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> list[Labelled]:
     return list(labelled_in(place))
 
 
+@pytest.mark.thorough
 def test_greedy_rollouts_of_the_writer_go_on_as_it_did(labelled: list[Labelled]) -> None:
     """So every prefix of a response has the label of the whole: right or wrong throughout."""
     assert len(labelled) == 3 and {len(set(one.right)) for one in labelled} == {1}

@@ -159,6 +159,7 @@ def test_a_greedy_run_is_speculative_decoding(lab: Lab) -> None:
     assert ours.token_ids == theirs.token_ids
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sampling", SETTINGS)
 def test_whole_runs_draw_the_distribution_of_the_target(lab: Lab, sampling: Sampling) -> None:
     assert pair_test(lab, "block_verify", sampling, 1400, gamma=4) > 1e-4

@@ -47,6 +47,7 @@ def test_rounds_are_counted_as_chain_speculation_does(
     assert rounds_of(same, gamma) == expected
 
 
+@pytest.mark.thorough
 def test_batched_completions_equal_single_ones(micro: Trainer, words: PreTrainedTokenizerBase) -> None:
     problems = load_problems("sentences", "heldout", 4)
     together_ = complete(micro.model, words, problems, max_new_tokens=8)

@@ -75,6 +75,7 @@ def test_features_that_are_unfinished_or_damaged_train_nothing(context: Training
             Features(tmp_path)
 
 
+@pytest.mark.thorough
 def test_parts_of_another_cache_or_of_none_that_is_known_are_made_anew(zoo: Zoo, tmp_path: Path) -> None:
     told, card = list[str](), tmp_path / "features.json"
     for texts, lost in ((3, False), (3, False), (6, False), (6, True)):

@@ -130,6 +130,7 @@ def asked(folder: Path, kind: str, **more: Any) -> argparse.Namespace:
     return argparse.Namespace(**given | {"work": folder / f"work-{kind}", "out": folder / kind} | more)
 
 
+@pytest.mark.thorough
 def test_threads_are_those_that_were_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`nat-train --threads 2` had trained with one, and its record said so; by default there is one, as ever."""
     asked_for = list[int]()
@@ -188,6 +189,7 @@ def test_systems_are_trained_resumed_and_measured_by_commands(tmp_path: Path, mo
     assert "rewrite_nat/model.safetensors" in (tmp_path / "SHA256SUMS").read_text()
 
 
+@pytest.mark.thorough
 def test_two_systems_of_one_kind_do_not_take_one_another_s_place(capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(ASSETS / "dat")
     assert main(["nat-eval", "--items", "1", "--systems", folder, folder]) == 2

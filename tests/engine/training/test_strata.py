@@ -38,6 +38,7 @@ def learnt(out: Path, *more: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.thorough
 def test_bins_of_saved_runs_name_these(saved: dict[str, Path], tmp_path: Path) -> None:
     told = learnt(tmp_path, "--traces", str(saved["a"]), str(saved["b"]))
     assert f"strata --traces {saved['a']} {saved['b']} --layers 3" in told["command"]
