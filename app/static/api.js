@@ -12,6 +12,8 @@ const inWords = (words) => (error) => {
   throw error instanceof TypeError ? new Error(words) : error;
 };
 
+const SAME = new Set(["glossary", "lessons", "page", "pages"]); // what a server answers alike as long as it runs
+
 /**
  * @param {string | URL} base address of /lab/
  * @param {typeof globalThis.fetch} [fetch]
@@ -28,9 +30,18 @@ export function createApi(base, fetch = (...given) => globalThis.fetch(...given)
   /** @param {Response} response */
   const json = (response) =>
     response.json().catch(() => Promise.reject(new Error(`The server answered ${response.status} without JSON.`)));
+  /** @type {Map<string, Promise<any>>} */
+  const kept = new Map();
   return {
     answer,
-    get: async (path, query = {}) => json(await answer(addressOf(path, query))),
+    get: async (path, query = {}) => {
+      const address = addressOf(path, query);
+      if (!SAME.has(path)) return json(await answer(address));
+      const found = kept.get(address) ?? answer(address).then(json);
+      kept.set(address, found);
+      found.catch(() => kept.delete(address)); // to be asked for again
+      return found;
+    },
     post: async (path, body) => json(await answer(path, posted(body))),
     async *lines(path, body, signal) {
       const response = await answer(path, { ...posted(body), signal });

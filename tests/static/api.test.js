@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createApi, linesOf } from "../../app/static/api.js";
+import { AWAY, createApi, linesOf } from "../../app/static/api.js";
 
 const BASE = "http://127.0.0.1/lab/";
 /** An api over answers by address; `asked` gets what was fetched. */
@@ -63,4 +63,26 @@ test("a reader who leaves ends the stream", async () => {
   });
   for await (const line of linesOf(endless)) if (line) break;
   assert.equal(ended, true);
+});
+
+test("what a server answers alike is asked for once, and again where the answer did not come", async () => {
+  /** @type {string[]} */
+  const asked = [];
+  let away = true;
+  const api = createApi("http://x/lab/", async (url) => {
+    asked.push(String(url).slice("http://x/lab/".length));
+    if (away) throw new TypeError("Failed to fetch");
+    return Response.json({ words: [asked.length] });
+  });
+  await assert.rejects(api.get("glossary"), { message: AWAY });
+  away = false;
+  const both = await Promise.all([api.get("glossary"), api.get("glossary")]);
+  assert.deepEqual(both, [{ words: [2] }, { words: [2] }]);
+  assert.deepEqual(await api.get("glossary"), { words: [2] });
+  await api.get("page", { name: "sd" });
+  await api.get("page", { name: "pld" });
+  await api.get("page", { name: "sd" });
+  await api.get("gallery");
+  await api.get("gallery");
+  assert.deepEqual(asked, ["glossary", "glossary", "page?name=sd", "page?name=pld", "gallery", "gallery"]);
 });
