@@ -30,6 +30,8 @@ const QUESTIONS = {
 };
 /** What is reviewed, as it was left. @type {ReviewedPlace["place"]} */
 let chosen = "token";
+/** The review that was deleted last. @type {{key: string, review: import("./types/workshop.js").Review} | null} */
+let deleted = null;
 /** What keeps the review that was opened last up to date. @type {(() => void)[]} */
 let watching = [];
 
@@ -148,6 +150,24 @@ function about(store, lab, run) {
   };
 }
 
+const UNDO = "undo-review";
+
+/** To have the review again that was deleted last, unless its place has one again.
+ * @param {Pick<Room, "save" | "draw">} room */
+function undo({ save, draw }) {
+  const reviews = load();
+  if (!deleted || reviews.items[deleted.key]) return [];
+  const { key, review } = deleted;
+  const onclick = () => {
+    reviews.items[key] = review;
+    save();
+    draw();
+  };
+  return [
+    h("p.quiet.row", { role: "status" }, "Deleted. ", h("button", { type: "button", id: UNDO, onclick }, "Undo")),
+  ];
+}
+
 /** What was reviewed in runs: starred first, then the newest. @param {Room} room */
 function list({ lab, store, save, draw }) {
   const reviews = load();
@@ -158,9 +178,11 @@ function list({ lab, store, save, draw }) {
     if (!of) return "";
     const go = leadTo({ store, lab }, key, of);
     const forget = () => {
+      deleted = { key, review: reviews.items[key] };
       change(reviews, key, { verdict: "", note: "", star: false });
       save();
       draw();
+      document.getElementById(UNDO)?.focus();
     };
     return h(
       "li",
@@ -179,6 +201,7 @@ function list({ lab, store, save, draw }) {
   });
   return [
     h("h3", {}, found.length ? count(found.length, "review") : "No reviews of runs yet"),
+    ...undo({ save, draw }),
     h("ul.notes", {}, rows),
     found.length > MOST ? h("p.quiet", {}, `The first ${MOST} are listed; Export writes all.`) : "",
   ];

@@ -30,6 +30,11 @@ export function drawReviewers(spot, ctx) {
     },
   });
   const own = picker("Import my reviews", ctx, (found) => {
+    if (found.reviewer && reviews.reviewer && found.reviewer !== reviews.reviewer)
+      throw new Error(
+        `These are reviews of ${found.reviewer}, and yours are of ${reviews.reviewer}: import them as those of a ` +
+          "second reviewer, or change the name.",
+      );
     take(reviews, found);
     ctx.save();
   });

@@ -52,7 +52,17 @@ def test_a_token_a_round_and_a_run_are_reviewed_kept_compared_and_linked(visit: 
     expect(drawer.locator(".apart li")).to_have_count(2)
     drawer.get_by_label("Import my reviews").set_input_files(tmp_path / "bad.jsonl")
     expect(page.locator(".notice")).to_contain_text("position must be a whole number")
+    drawer.get_by_label("Import my reviews").set_input_files(tmp_path / "second.jsonl")
+    expect(page.locator(".notice").last).to_contain_text("These are reviews of second, and yours are of first")
+    expect(rows.locator(".badge")).to_have_text(["unsure", "disagree", "agree"])
+    rows.first.get_by_role("button", name="Delete review").click()
+    expect(rows).to_have_count(2)
+    expect(drawer.get_by_role("button", name="Undo")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(rows).to_have_count(3)
+    expect(rows.first).to_contain_text("whole run")
+    expect(rows.locator(".badge")).to_have_text(["unsure", "disagree", "agree"])
+    expect(drawer.get_by_role("button", name="Undo")).to_have_count(0)
 
     page.keyboard.press("Escape")
     page.mouse.move(1, 1)  # what is hovered is explained first
