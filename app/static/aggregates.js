@@ -2,22 +2,22 @@
 // Aggregates: how well does it draft, and is it worth it. Tabs of figures for the selected lane, small multiples for
 // the others.
 
-import { endSaid } from "./acceptfigures.js";
+import { endSaid } from "./aggregates/acceptance.js";
+import { FIGURES } from "./aggregates/figures.js";
+import { known } from "./aggregates/names.js";
+import { TCR_FIGURES } from "./aggregates/tcr.js";
 import { captionOf } from "./caption.js";
 import { lockedRun, nameOf } from "./columns.js";
 import { count, h } from "./dom.js";
 import { cut, tip } from "./draw.js";
 import { offer } from "./figure.js";
-import { FIGURES } from "./figures.js";
-import { known } from "./names.js";
 import { roundsOf, siblings } from "./numbers.js";
 import { pictureOf } from "./picture.js";
-import { TCR_FIGURES } from "./tcr.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
  * @typedef {import("./types/store.js").Run} Run
- * @typedef {import("./figures.js").Figure} Figure
+ * @typedef {import("./aggregates/figures.js").Figure} Figure
  * @typedef {{run: Run | null, width: number, room: number}} State
  * @typedef {ReturnType<typeof build>} Parts
  */

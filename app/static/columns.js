@@ -2,7 +2,7 @@
 // Reading a run by position, round and node; every view resolves selections here.
 
 import { count } from "./dom.js";
-import { valueWord } from "./lanetext.js";
+import { valueWord } from "./lanes/text.js";
 import { whose } from "./run/whose.js";
 
 /**

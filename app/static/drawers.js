@@ -2,10 +2,10 @@
 // One drawer at the right, opened by name; Escape closes it and gives the focus back, and so does a click beside it. On
 // a wide window reviews lie over Details and leave the stage to the mouse: another token may be chosen meanwhile.
 
-import { drawCaseReview } from "./casereview.js";
 import { h } from "./dom.js";
 import { drawHelp } from "./help.js";
 import { icon } from "./icons.js";
+import { drawCaseReview } from "./review/casereview.js";
 import { drawSave, drawShare } from "./save.js";
 
 /** @typedef {(body: HTMLElement, store: import("./types/store.js").Store, lab: import("./types/lab.js").Lab,

@@ -7,8 +7,8 @@ import { h } from "./dom.js";
 import { importance } from "./draw.js";
 import { flagMark } from "./flagmarks.js";
 import { swapOf } from "./mined.js";
-import { onReviews } from "./reviews.js";
-import { reviewsAt } from "./runreviews.js";
+import { onReviews } from "./review/reviews.js";
+import { reviewsAt } from "./review/runreviews.js";
 
 /**
  * @typedef {import("./types/store.js").Run} Run

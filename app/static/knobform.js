@@ -3,7 +3,7 @@
 
 import { h } from "./dom.js";
 import { rich } from "./draw.js";
-import { valueWord } from "./lanetext.js";
+import { valueWord } from "./lanes/text.js";
 
 const DIGITS = 4; // of a number in words
 

@@ -3,9 +3,9 @@
 
 import { captionOf } from "./caption.js";
 import { h } from "./dom.js";
-import { Lane } from "./lane.js";
-import { showPassages } from "./lanepassages.js";
-import { linkScrolling } from "./lanescroll.js";
+import { Lane } from "./lanes/lane.js";
+import { showPassages } from "./lanes/passages.js";
+import { linkScrolling } from "./lanes/scroll.js";
 import { pictureOf } from "./picture.js";
 
 /**

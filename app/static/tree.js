@@ -3,14 +3,14 @@
 // stubs.
 
 import { captionOf } from "./caption.js";
-import { chainFigure, isChain } from "./chain.js";
 import { nameOf, nodeSelection, resolve } from "./columns.js";
 import { count, h } from "./dom.js";
 import { hideTip, legend, pieceOf, prob, SIGNS, showTip } from "./draw.js";
 import { offer, svgText } from "./figure.js";
 import { passageOf, passageText } from "./passage.js";
 import { sourceOf, sourceWords } from "./source.js";
-import { buildTree } from "./treefigure.js";
+import { chainFigure, isChain } from "./tree/chain.js";
+import { buildTree } from "./tree/figure.js";
 import { TOKENS } from "./typing.js";
 
 /**
@@ -32,7 +32,7 @@ import { TOKENS } from "./typing.js";
  * @property {number} roundIndex
  * @property {string} seen what the view was last scrolled to
  *
- * @typedef {View & import("./treefigure.js").TreeState} State
+ * @typedef {View & import("./tree/figure.js").TreeState} State
  */
 
 const LIVE_MS = 250;

@@ -10,7 +10,7 @@ import { fmt, label, linear, pieceOf } from "./draw.js";
 import { offer } from "./figure.js";
 import { hush } from "./hush.js";
 import { idle, idleWords } from "./idle.js";
-import { unitAfter } from "./lanetext.js";
+import { unitAfter } from "./lanes/text.js";
 import { pictureOf } from "./picture.js";
 import { reheated, samplingOf, temperable, temperatureWords } from "./temperature.js";
 import { blind, knobsOf, movable, NOT_YET, numbersOf, replay, thresholdOf } from "./thresholds.js";

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { calibrationSaid } from "../../app/static/acceptfigures.js";
-import { FIGURES } from "../../app/static/figures.js";
-import { telling, told } from "../../app/static/pooledchoice.js";
+import { calibrationSaid } from "../../app/static/aggregates/acceptance.js";
+import { FIGURES } from "../../app/static/aggregates/figures.js";
+import { bandsOf, quantile, roundWords, TCR_FIGURES } from "../../app/static/aggregates/tcr.js";
+import { telling, told } from "../../app/static/pooled/choice.js";
 import { recoloured, shareFormat } from "../../app/static/recolour.js";
 import { createStore } from "../../app/static/store.js";
-import { bandsOf, quantile, roundWords, TCR_FIGURES } from "../../app/static/tcr.js";
 import { page } from "./page.js";
 import { round, trace } from "./runs.js";
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstBelow, hiddenSides } from "../../app/static/lanescroll.js";
+import { firstBelow, hiddenSides } from "../../app/static/lanes/scroll.js";
 
 test("the first of a growing row beyond a limit is found with few questions", () => {
   const row = [10, 10, 30, 30, 50];

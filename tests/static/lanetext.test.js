@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { knobParts, unitAfter } from "../../app/static/lanetext.js";
+import { knobParts, unitAfter } from "../../app/static/lanes/text.js";
 import { card, head } from "./runs.js";
 
 const knobText = (run) =>

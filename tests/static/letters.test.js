@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { letters } from "../../app/static/letters.js";
+import { letters } from "../../app/static/tree/letters.js";
 
 test("letters of all scripts take the room that they need", () => {
   const rooms = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { tablesOf } from "../../app/static/pooledtables.js";
+import { tablesOf } from "../../app/static/pooled/tables.js";
 
 const span = (mean, low, high) => ({ mean, low, high, n: 9 });
 const row = (label, quality) => ({

@@ -20,7 +20,7 @@ async function tab(name) {
       kept.set(key, value);
     },
   };
-  const reviews = await import(`../../app/static/reviews.js?${name}`);
+  const reviews = await import(`../../app/static/review/reviews.js?${name}`);
   return { ...reviews, own: reviews.load(), hear: () => heard[name].forEach((hear) => hear({ key: PLACE })) };
 }
 

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { flagsAt } from "../../app/static/flags.js";
-import { identityOf } from "../../app/static/identity.js";
-import { change, compare, exportLines, keep, load, readLines, take } from "../../app/static/reviews.js";
-import { keyOf, placeAt, placeOf, reviewsAt, runOf, unended } from "../../app/static/runreviews.js";
+import { identityOf } from "../../app/static/review/identity.js";
+import { change, compare, exportLines, keep, load, readLines, take } from "../../app/static/review/reviews.js";
+import { keyOf, placeAt, placeOf, reviewsAt, runOf, unended } from "../../app/static/review/runreviews.js";
 import { createStore } from "../../app/static/store.js";
 import { head, round, trace } from "./runs.js";
 

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lost } from "../../app/static/judgeresults.js";
-import { fresh, reusedShare, take } from "../../app/static/trajectorydata.js";
-import { chance, each, interval } from "../../app/static/trajectorypool.js";
+import { lost } from "../../app/static/judge/results.js";
+import { fresh, reusedShare, take } from "../../app/static/trajectories/data.js";
+import { chance, each, interval } from "../../app/static/trajectories/pool.js";
 
 const HEAD = { kind: "begin", prompt: "Once", n: 2, methods: [{ key: "sam", method: "sam", title: "SAM", knobs: {} }] };
 const START = { kind: "start", key: "sam", trajectory: 0, seed: 0, pieces: [], tokens: 0, rounds: 0, seconds: 0 };

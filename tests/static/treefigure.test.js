@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stubLabel } from "../../app/static/treefigure.js";
+import { stubLabel } from "../../app/static/tree/figure.js";
 
 test("what was left out is told within its column, beside the words of the next", () => {
   const words = "6 left out: entropy bin, budget";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { childrenOf, layout } from "../../app/static/treelayout.js";
+import { childrenOf, layout } from "../../app/static/tree/layout.js";
 
 /** Two roots; the first has two children, the second a chain of two. Scores fall with the index. */
 const TREE = {

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { passes } from "../../app/static/judge/filters.js";
+import { inOrder } from "../../app/static/judge/table.js";
 import {
   addPrompt,
   before,
@@ -12,9 +14,7 @@ import {
   readMined,
   swapOf,
 } from "../../app/static/mined.js";
-import { passes } from "../../app/static/minedfilters.js";
-import { inOrder } from "../../app/static/minedtable.js";
-import { change, compare, exportLines, readLines } from "../../app/static/reviews.js";
+import { change, compare, exportLines, readLines } from "../../app/static/review/reviews.js";
 
 const HEAD = { kind: "mining", schema: 1, task: "arithmetic" };
 const label = (t, more = {}) => ({

@@ -1,7 +1,7 @@
 // @ts-check
 // Judge: mined forks, their reviews, and judges held against both.
 
-import { drawWorkshop } from "../workshop.js";
+import { drawWorkshop } from "../judge/workshop.js";
 
 /** @type {import("./rooms.js").Draw} */
 export function draw(element, store, lab, _name, item) {

@@ -2,8 +2,8 @@
 // Trajectories: several answers to one problem, and the static trees that such counts prune.
 
 import { h } from "../dom.js";
-import { drawTrajectories } from "../trajectories.js";
-import { drawTrees } from "../trees.js";
+import { drawTrajectories } from "../trajectories/trajectories.js";
+import { drawTrees } from "../trajectories/trees.js";
 
 const TABS = [
   { id: "trajectories", name: "Answers to one problem", draw: drawTrajectories },

@@ -1,12 +1,12 @@
 // @ts-check
 // The figures of Shares: four of the aggregates as they are, the histogram of ranks, and the time of a token.
 
-import { calibrationSaid } from "../acceptfigures.js";
-import { bar, frame, keyLine } from "../charts.js";
+import { calibrationSaid } from "../aggregates/acceptance.js";
+import { bar, frame, keyLine } from "../aggregates/charts.js";
+import { FIGURES } from "../aggregates/figures.js";
 import { rejectedNode } from "../columns.js";
 import { count, s } from "../dom.js";
 import { fmt, label, linear, percent } from "../draw.js";
-import { FIGURES } from "../figures.js";
 import { makeFilter } from "../filterkinds.js";
 import {
   acceptedBeyond,
@@ -26,9 +26,9 @@ const BARS = 24; // of the histogram of ranks, at most
 /**
  * @typedef {import("../types/store.js").Run} Run
  * @typedef {import("../types/trace.js").Round} Round
- * @typedef {import("../figures.js").Figure} Figure
+ * @typedef {import("../aggregates/figures.js").Figure} Figure
  * @typedef {Omit<Figure, "names"> & {none: string, of: (rounds: readonly Round[]) => string,
- *   says?: (rounds: readonly Round[], domain: import("../figures.js").Domain) => string}} Share
+ *   says?: (rounds: readonly Round[], domain: import("../aggregates/figures.js").Domain) => string}} Share
  *   `of`: the denominator in words; `says`: what the figure shows, in a sentence
  */
 

@@ -1,7 +1,7 @@
 // @ts-check
 // Shares: small multiples, one a method, on the same axes.
 
-import { endSaid } from "../acceptfigures.js";
+import { endSaid } from "../aggregates/acceptance.js";
 import { captionOf } from "../caption.js";
 import { nameOf } from "../columns.js";
 import { h } from "../dom.js";

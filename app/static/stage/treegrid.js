@@ -11,7 +11,7 @@ import { pictureOf } from "../picture.js";
 import { inPlace } from "../run/canvas.js";
 import { SAYS } from "../run/phases.js";
 import { across, neverRan } from "../run.js";
-import { buildTree } from "../treefigure.js";
+import { buildTree } from "../tree/figure.js";
 import { TOKENS } from "../typing.js";
 import { partsAt, referenceOf } from "./bands.js";
 
@@ -32,7 +32,7 @@ import { partsAt, referenceOf } from "./bands.js";
  * @property {number} roundIndex
  * @property {Round | null} drawn which round the figure is of
  * @property {string} stamp
- * @property {import("../treefigure.js").TreeState} state
+ * @property {import("../tree/figure.js").TreeState} state
  */
 
 const NEAR = 116; // pixels that the chosen node needs at the edge of its box

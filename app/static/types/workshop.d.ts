@@ -77,7 +77,7 @@ export interface Review {
 /** A token, a round or the whole of a run; numbers that the place has not are null, texts empty. */
 export interface ReviewedPlace {
   readonly place: "token" | "round" | "run";
-  /** what was asked for (`identity.js`) */
+  /** what was asked for (`review/identity.js`) */
   readonly run: string;
   /** id of the trace */
   readonly trace: string;
@@ -199,7 +199,7 @@ export interface MinerState {
   readonly left?: number;
   readonly feed: readonly Trying[];
 }
-/** `miner.js`: live mining, one job at a time. */
+/** `judge/miner.js`: live mining, one job at a time. */
 export interface Miner {
   readonly state: MinerState;
   start(job: Omit<MineRequest, "key">): Promise<void>;

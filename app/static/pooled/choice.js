@@ -1,0 +1,32 @@
+// @ts-check
+// What of pooled runs is worth showing first, and which columns say anything.
+
+/** @typedef {string | number | null} Cell */
+/** @typedef {{name: string, caption: string, columns: string[], rows: Cell[][]}} Table */
+
+/**
+ * The figures to begin with: of a method with its usual knobs, those with an entropy and a steady size first.
+ * @param {Pick<import("../types/measured.js").PoolSection, "methods" | "figures">} section @param {string[]} labels
+ * @returns {string}
+ */
+export function telling(section, labels) {
+  const usual = new Map();
+  for (const { method, label } of section.methods) if (!usual.has(method)) usual.set(method, label);
+  const plain = labels.filter((label) => [...usual.values()].includes(label));
+  /** @param {string} label */
+  const weight = (label) => (section.figures[label].entropy.tcr.length ? 1 : 0) + section.figures[label].steady;
+  return (plain.length ? plain : labels).reduce(
+    (best, label) => (best && weight(best) >= weight(label) ? best : label),
+    "",
+  );
+}
+
+/** A table without the columns in which no row says anything. @param {Table} table @returns {Table} */
+export function told(table) {
+  const says = table.columns.map(
+    (_, i) => !i || table.rows.some((row) => row[i] !== "–" && row[i] !== "" && row[i] != null),
+  );
+  /** @template T @param {T[]} cells */
+  const keep = (cells) => cells.filter((_, i) => says[i]);
+  return { ...table, columns: keep(table.columns), rows: table.rows.map((cells) => keep(cells)) };
+}
