@@ -560,6 +560,19 @@ def test_a_page_that_is_slow_to_come_says_that_it_loads(visit):
     assert not page.evaluate(said)
 
 
+def test_the_dock_is_at_the_lower_edge_before_the_recording_has_come(visit):
+    page, held = visit(wait=False, viewport={"width": 1920, "height": 1400}), []
+    page.route("**/lab/trace*", lambda route: held.append(route))
+    page.reload(wait_until="commit")
+    bottom = "Math.round(document.querySelector('.dock')?.getBoundingClientRect().bottom)"
+    page.wait_for_function("/Opening/.test(document.querySelector('.stage')?.textContent)")
+    page.wait_for_timeout(300)
+    assert page.evaluate(f"{bottom} === innerHeight && !document.documentElement.dataset.draftscope")
+    held[0].continue_()
+    page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+    assert page.evaluate(f"{bottom} === innerHeight")
+
+
 def test_bars_of_what_scrolls_are_dark_on_a_dark_page(visit):
     colours = (
         "[...document.querySelectorAll('.score .scroller, .flow')].map((one) => getComputedStyle(one).scrollbarColor)"

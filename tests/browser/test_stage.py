@@ -698,4 +698,4 @@ def test_little_moves_while_the_page_is_filled(visit: Any, query: str) -> None:
           setTimeout(() => done(0), 2000);
         })"""
     )
-    assert page.evaluate("PerformanceObserver.supportedEntryTypes.includes('layout-shift')") and moved < 0.3
+    assert page.evaluate("PerformanceObserver.supportedEntryTypes.includes('layout-shift')") and moved < 0.3, moved
