@@ -52,8 +52,10 @@ export function mount(element, store, lab) {
   });
   dialog.addEventListener("close", () => {
     tell();
-    const { activeElement, body } = document;
-    if (activeElement !== body && !dialog.contains(activeElement)) return;
+    const { activeElement } = document;
+    const inside = activeElement === document.body || dialog.contains(activeElement);
+    if (!dialog.open) body.replaceChildren(); // what is closed keeps nothing up to date
+    if (!inside) return;
     document.getElementById("stage")?.focus({ preventScroll: true }); // what had the focus before is there no longer
   });
   dialog.addEventListener("keydown", (event) => {

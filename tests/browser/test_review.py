@@ -96,6 +96,7 @@ def test_the_stage_is_open_beside_a_review(visit: Any) -> None:
     page.locator(".lane[data-lane=wary] .k").nth(5).click()
     page.keyboard.press("Escape")
     expect(drawer).not_to_be_visible()
+    expect(drawer.locator(".reviewed")).to_have_count(0)  # what is closed is not drawn at each move
     page.wait_for_function("draftscope.store.cursor?.pos === 5")
     page.keyboard.press("n")
     page.keyboard.press("Escape")
