@@ -15,9 +15,9 @@ def add_parser(subparsers: Any) -> None:
     for name in ("train", "eval"):
         parser = subparsers.add_parser(name, add_help=False, prefix_chars="\0")
         parser.add_argument("rest", nargs=argparse.REMAINDER)
-        parser.set_defaults(handler=handle, word=name)
+        parser.set_defaults(handler=handle, word=name, prog=parser.prog.removesuffix(f" {name}"))
 
 
 def handle(args: argparse.Namespace) -> int:
     """Hand over; the exit status is theirs."""
-    return training([args.word, *args.rest])
+    return training([args.word, *args.rest], args.prog)

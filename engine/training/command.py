@@ -15,9 +15,9 @@ from engine.training import commands, headcommands, models, natcommands, prmcomm
 from engine.training.options import ASSETS, add_budget
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Parse and run one command; its exit status, see `engine.status`."""
-    parser = Parser(prog="python -m engine.training", description=__doc__)
+def main(argv: list[str] | None = None, prog: str = "python -m engine.training") -> int:
+    """Parse and run one command, which help and errors name as one of `prog`; its exit status, see `engine.status`."""
+    parser = Parser(prog=prog, description=__doc__)
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def add(name: str, run: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:

@@ -20,7 +20,10 @@ def test_help_is_that_of_the_command(word: str, capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit) as left:
         main([word, "--help"])
     assert left.value.code == 0
-    assert f"engine.training {word}" in capsys.readouterr().out
+    assert f"usage: python -m engine {word} [-h]" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main([word, "--nonsense"], prog="draftscope")
+    assert f"usage: draftscope {word} [-h]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -36,7 +39,7 @@ def test_help_is_that_of_the_command(word: str, capsys: pytest.CaptureFixture[st
 )
 def test_words_are_handed_on(given: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(command, "training", lambda words: seen.append(words) or 2)
+    monkeypatch.setattr(command, "training", lambda words, _: seen.append(words) or 2)
     assert main(given) == 2 and seen == [given]
 
 
