@@ -31,6 +31,16 @@ test("quality has a column for each measure that some method has, shares in per 
   assert.deepEqual(quality?.rows[1], ["Lossy", "70 % (60 % to 80 %)", "−20 % (−30 % to −10 %)", "–"]);
 });
 
+test("a share below 0 is told with the digits of one above", () => {
+  const same = row("SD", { accuracy: span(0.96, 0.9, 0.98), accuracy_difference: span(0, -0.0267, 0.0267) });
+  const less = row("Lossy", { accuracy: span(0.95, 0.9, 0.98), accuracy_difference: span(-0.003, -0.12, 0.003) });
+  const quality = tablesOf(section(same, less), "").find(({ name }) => name === "Quality");
+  assert.deepEqual(
+    quality?.rows.map((cells) => cells[2]),
+    ["0 % (−2.7 % to 2.7 %)", "−0.3 % (−12 % to 0.3 %)"],
+  );
+});
+
 test("runs that nobody marked, or that an older program pooled, have no table of quality", () => {
   for (const quality of [undefined, { response_tokens: span(4, 3, 5) }])
     assert.ok(!tablesOf(section(row("AR", quality)), "").some((table) => table.name === "Quality"));

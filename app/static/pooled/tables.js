@@ -20,8 +20,8 @@ const spread = (value, digits = 2) =>
     : value.low === null
       ? num(value.mean, digits)
       : `${num(value.mean, digits)} (${num(value.low, digits)} to ${num(value.high, digits)})`;
-/** @param {number | null} share */
-const saved = (share) => percent(share).replace("-", "−");
+/** A share that may be below 0, with the digits of one above. @param {number | null} share */
+const saved = (share) => (share !== null && share < 0 ? `−${percent(-share)}` : percent(share));
 /** @param {number | null} value */
 const whole = (value) => (value === null ? "–" : Math.round(value).toLocaleString("en"));
 
