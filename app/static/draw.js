@@ -62,11 +62,14 @@ export function prob(p) {
 
 // Kinds of numbers, each with one form on the whole page; engine/analysis/words.py gives the same.
 
-/** A share: "42 %", "4.2 %". @param {number|null|undefined} share @returns {string} */
+/** A share: "42 %", "4.2 %"; "100 %" is all, short of which "99.8 %".
+ * @param {number|null|undefined} share @returns {string} */
 export function percent(share) {
   if (share === null || share === undefined || Number.isNaN(share)) return "–";
   if (share > 0 && share < 0.0005) return "<0.1 %";
-  return `${(share * 100).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
+  if (share > 0.9995 && share < 1) return ">99.9 %";
+  const near = share < 0.0995 ? share > 0 : share >= 0.995 && share < 1;
+  return `${(share * 100).toFixed(near ? 1 : 0)} %`;
 }
 
 /** A ratio of speeds: "1.83×". @param {number|null|undefined} ratio */

@@ -73,10 +73,13 @@ def setting(value: float | None) -> str:
 
 
 def percent(share: float) -> str:
-    """A share: 42 %, 4.2 %. This and what follows give the page's own forms (app/static/draw.js)."""
+    """A share: 42 %, 4.2 %; 100 % is all, short of which 99.8 %. This and what follows give the page's own forms
+    (app/static/draw.js)."""
     if 0 < share < 0.0005:
         return "<0.1 %"
-    return f"{_fixed(share * 100, 1 if 0 < share < 0.0995 else 0)} %"
+    if 0.9995 < share < 1:
+        return ">99.9 %"
+    return f"{_fixed(share * 100, 1 if 0 < share < 0.0995 or 0.995 <= share < 1 else 0)} %"
 
 
 def times(ratio: float) -> str:

@@ -81,11 +81,14 @@ def test_numbers_at_the_ends_of_what_can_be_read() -> None:
         (0.0999, "10 %"),
         (0.1, "10 %"),
         (0.42, "42 %"),
+        (0.994, "99 %"),
+        (0.998, "99.8 %"),
+        (0.9996, ">99.9 %"),
         (1, "100 %"),
         (-0.05, "-5 %"),
     ],
 )
-def test_small_shares_have_a_decimal(share: float, text: str) -> None:
+def test_small_shares_have_a_decimal_and_those_that_are_nearly_all(share: float, text: str) -> None:
     assert percent(share) == text
 
 
