@@ -44,14 +44,15 @@ def of_trees(shown: Numbers) -> list[dict[str, Any]]:
         (quantiles(shown), f"Of the {every}: last accepted token within the first part of N."),
         (
             lengths(shown),
-            "Mean tokens a call, the target's own included. A rank is never below the depth, hence the rise at the "
-            f"left (dashed: rank + 1). Pale: fewer than {FEW} rounds.",
+            "Mean of accepted and one, also where the text ended with a draft token. A rank is never below the depth, "
+            f"hence the rise at the left (dashed: rank + 1). Pale: fewer than {FEW} rounds.",
         ),
     ]
     rounds = sum(shown["entropy"]["rounds"])
     if rounds:
         words = (
-            "Bars: mean tokens a call. Line: mean entropy summed along the draft's surest path, on the right scale; "
+            "Bars: mean tokens a call, as above. Line: mean entropy summed along the draft's surest path, on the right "
+            "scale; "
         )
         drawn.append((entropy(shown), f"{words}{count(rounds, 'round')} with an entropy."))
     return captioned(drawn)

@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 from dataclasses import replace
+from operator import mul
 from pathlib import Path
 
 import pytest
@@ -195,6 +196,18 @@ def test_one_round_is_told_as_one():
     assert "%{customdata} of 1 round, %{y:.1%}" in ranks["figure"]["data"][0]["hovertemplate"]
     assert parts["caption"] == "Of the 1 round: last accepted token within the first part of N."
     assert entropies["caption"].endswith(" 1 round with an entropy.")
+
+
+def test_figures_by_rank_say_that_they_count_a_token_that_the_end_left_out():
+    """Of the recorded runs some end with a draft token, where no token of the target's own follows."""
+    section = json.loads(RECORDED.read_text(encoding="utf-8"))["sections"][0]
+    shown = section["figures"]["HeteroSpec"]
+    (row,) = (row for row in section["methods"] if row["label"] == "HeteroSpec")
+    by_rank = sum(map(mul, shown["ranks"]["tau"], shown["ranks"]["rounds"])) / shown["rounds"]
+    assert by_rank > row["tau"]["mean"] + 0.05
+    *_, lengths, entropies = pooled_figures.of_trees(shown)
+    assert "accepted and one, also where the text ended" in lengths["caption"]
+    assert "tokens a call, as above" in entropies["caption"]
 
 
 def test_one_prompt_has_no_interval_and_so_no_whiskers():

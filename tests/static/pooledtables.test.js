@@ -101,3 +101,10 @@ test("methods are compared by calls and tokens a prompt, and by the shares of th
   ]);
   assert.deepEqual(of("Where the time goes"), ["SD", "1.00", "2.00", "1.00", "50 %", "25 %"]);
 });
+
+test("the table of bins says that it counts a token that the end of a text left out", () => {
+  const bins = { bin: [0], rounds: [3], share: [1], phi: [1], tau: [4], levels: [8], n_verify: [60] };
+  const figures = { EAGLE: { bins, quantiles: { quantile: [0.25], share: [0.5] } } };
+  const table = tablesOf({ ...section(row("EAGLE")), figures }, "EAGLE").find(({ name }) => name === "Bins of EAGLE");
+  assert.match(table?.caption ?? "", /Tokens a call: accepted and one, also where the text ended/);
+});

@@ -254,7 +254,9 @@ function bins(section, label) {
   return {
     name: `Bins of ${label}`,
     columns: ["bin", "rounds", "share", "mean entropy, nats", "tokens a call", "levels d′", "checked N′"],
-    caption: "Bins by cumulative entropy, lowest first; the low bins draft deeper and check fewer nodes.",
+    caption:
+      "Bins by cumulative entropy, lowest first; the low bins draft deeper and check fewer nodes. Tokens a call: " +
+      "accepted and one, also where the text ended with a draft token.",
     rows: (columns?.bin ?? []).map((bin, i) => [
       bin,
       whole(columns.rounds[i]),
