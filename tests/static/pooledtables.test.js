@@ -102,6 +102,18 @@ test("methods are compared by calls and tokens a prompt, and by the shares of th
   assert.deepEqual(of("Where the time goes"), ["SD", "1.00", "2.00", "1.00", "50 %", "25 %"]);
 });
 
+test("time of a method that drafts nothing is no draft's, in the table as in the figures of a run", () => {
+  const rows = [
+    { ...row("AR"), guarantee: "reference" },
+    { ...row("SD"), guarantee: "lossless" },
+  ];
+  const time = tablesOf(section(...rows), "").find(({ name }) => name === "Where the time goes");
+  assert.deepEqual(time?.rows, [
+    ["AR", "0.00", "2.00", "2.00", "50 %", "50 %"],
+    ["SD", "1.00", "2.00", "1.00", "50 %", "25 %"],
+  ]);
+});
+
 test("the table of bins says that it counts a token that the end of a text left out", () => {
   const bins = { bin: [0], rounds: [3], share: [1], phi: [1], tau: [4], levels: [8], n_verify: [60] };
   const figures = { EAGLE: { bins, quantiles: { quantile: [0.25], share: [0.5] } } };
