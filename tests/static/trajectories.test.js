@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { lost } from "../../app/static/judge/results.js";
 import { fresh, reusedShare, take } from "../../app/static/trajectories/data.js";
-import { chance, each, interval } from "../../app/static/trajectories/pool.js";
+import { acceptance, chance, each, interval } from "../../app/static/trajectories/pool.js";
+import { page } from "./page.js";
 
 const HEAD = { kind: "begin", prompt: "Once", n: 2, methods: [{ key: "sam", method: "sam", title: "SAM", knobs: {} }] };
 const START = { kind: "start", key: "sam", trajectory: 0, seed: 0, pieces: [], tokens: 0, rounds: 0, seconds: 0 };
@@ -75,4 +76,14 @@ test("numbers of one column have as many decimals", () => {
   assert.equal(chance(-0.0171), "−0.017");
   assert.equal(lost({ mean: 0.004, low: -0.002, high: 0.01, n: 1000 }), "0.4 (−0.2 to 1.0)");
   assert.equal(lost({ mean: 1, low: null, high: null, n: 1 }), "100.0", "one problem has no interval");
+});
+
+test("replayed acceptance tells positions and problems apart, which are both counted", () => {
+  page();
+  Object.assign(globalThis, { Node: class {} });
+  const span = { mean: 0.5, low: 0.25, high: 0.75, n: 8 };
+  const all = { n: 9477, deterministic: span, stochastic: span, difference: span };
+  const table = /** @type {HTMLElement} */ (acceptance({ all }));
+  assert.match(table.textContent, /95 % interval over 8 problems/);
+  assert.match(table.textContent, /ofpositionsdeterministic.*all9477/);
 });

@@ -132,12 +132,13 @@ function gaps(part, name) {
 }
 
 /** @param {Results["acceptance"]} report */
-function acceptance(report) {
+export function acceptance(report) {
   if (!report) return "";
+  const problems = count(Math.max(...Object.values(report).map((row) => row.difference?.n ?? 0)), "problem");
   return table(
     "Probability that the first draft token is accepted, replayed on the same texts: most probable token against a " +
-      "drawn one (95 % interval over problems)",
-    ["positions of", "n", "deterministic", "stochastic", "difference"],
+      `drawn one (95 % interval over ${problems})`,
+    ["of", "positions", "deterministic", "stochastic", "difference"],
     Object.entries(report).map(([name, row]) => [
       name,
       row.n,
