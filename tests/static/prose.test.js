@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { found } from "../../app/static/learn/glossary.js";
+import { found, numbersOf } from "../../app/static/learn/glossary.js";
 import { placeIn, placePairs } from "../../app/static/learn/places.js";
 import { adopt, attributeOf, fateOf } from "../../app/static/learn/prose.js";
+import { recordedRun } from "./recorded.js";
 
 const HTML = "http://www.w3.org/1999/xhtml";
 const MATH = "http://www.w3.org/1998/Math/MathML";
@@ -89,4 +90,21 @@ test("a place in the room is an address, and a damaged one is the first tab", ()
     ["beside", "entropy~2"],
   ]);
   assert.deepEqual(placePairs({ room: "papers", tab: "lessons", name: "table-1", beside: "" }), [["name", "table-1"]]);
+});
+
+test("a word has the selected token's numbers, and no draw of a greedy run, where it decides nothing", () => {
+  const word = { symbols: ["p", "q", "u"].map((field) => ({ symbol: `$${field}$`, field })) };
+  for (const [name, signs] of /** @type {const} */ ([
+    ["first_look-1-sd", ["$p$", "$q$"]],
+    ["sampled-1-sd", ["$p$", "$q$", "$u$"]],
+  ])) {
+    const run = recordedRun(name);
+    const told = numbersOf(word, run, run.rounds[0].nodes[0]);
+    assert.deepEqual(
+      told.map(([symbol]) => symbol),
+      signs,
+    );
+  }
+  const sampled = recordedRun("sampled-1-sd");
+  assert.deepEqual(numbersOf(word, sampled, sampled.rounds[0].nodes[0])[2], ["$u$", "0.083"]);
 });

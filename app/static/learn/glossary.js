@@ -1,6 +1,7 @@
 // @ts-check
 // Every word of the page; typing narrows the list.
 
+import { samples } from "../columns.js";
 import { count, h, num } from "../dom.js";
 import { addressOf, notHere } from "./places.js";
 import { prose } from "./prose.js";
@@ -79,13 +80,20 @@ function meaning(word, store) {
 /** The symbols of a formula with the selected token's numbers. @param {Word} word @param {Store} store */
 function values(word, store) {
   const place = store.cursor;
+  const run = place && store.runs.get(place.run);
   const node = place && store.node(place);
-  if (!node || !word.symbols.length) return null;
-  const parts = word.symbols.flatMap(({ symbol, field }) => {
-    const value = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (node))[field];
-    return typeof value === "number" ? [h("span", {}, prose(symbol), ` = ${num(value, 3)}`)] : [];
-  });
+  if (!run || !node) return null;
+  const parts = numbersOf(word, run, node).map(([symbol, number]) => h("span", {}, prose(symbol), ` = ${number}`));
   if (!parts.length) return null;
-  const run = store.runs.get(place.run);
-  return h("p.values", {}, h("i", {}, `At the selected token of ${run?.card.title ?? place.run}: `), ...parts);
+  return h("p.values", {}, h("i", {}, `At the selected token of ${run.card.title ?? place.run}: `), ...parts);
 }
+
+/** Symbols and the numbers of a draft token; no draw where the run is greedy, in which it decides nothing.
+ * @param {Pick<Word, "symbols">} word @param {import("../types/store.js").Run} run
+ * @param {import("../types/trace.js").Node} node @returns {[symbol: string, number: string][]} */
+export const numbersOf = ({ symbols }, run, node) =>
+  symbols.flatMap(({ symbol, field }) => {
+    const value = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (node))[field];
+    const shown = typeof value === "number" && (field !== "u" || samples(run));
+    return shown ? [[symbol, num(value, 3)]] : [];
+  });
