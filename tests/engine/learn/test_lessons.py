@@ -227,3 +227,12 @@ def test_the_lesson_points_at_the_token_that_made_the_answer_wrong() -> None:
         lab.run("ar", [*before, token], max_new_tokens=80).text for token in (some(node.reason)["choice"], node.token)
     ]
     assert ["is 74." in end for end in ends] == [True, False]
+
+
+def test_what_finding_drafts_takes_is_that_of_whole_drafts() -> None:
+    """A draft of ten tokens is looked up at once: a tenth of what it takes would be no draft's."""
+    (lesson,) = [one for one in lessons(THRESHOLDS) if one.name == "lookup"]
+    rounds = Trace.load(PRESETS / "traces" / "copying-1-pld.jsonl.gz").rounds
+    share = sum(event.draft_ms for event in rounds) / sum(event.verify_ms for event in rounds)
+    (step,) = [one for one in lesson.steps if one.title == "Copying"]
+    assert some(step.task).after.endswith(f" Finding drafts took {share:.3f} of the target's time.")
