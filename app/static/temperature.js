@@ -180,10 +180,11 @@ export function temperatureWords(run, { marks, was, known, tested, changed }, te
   const recorded = samplingOf(run).temperature;
   const told = Number(temperature.toFixed(2));
   if (!known)
-    return (
-      "This trace does not hold the probabilities that the decisions compare " +
-      "(it was recorded lightly, or nothing was tested)."
-    );
+    return tested
+      ? `This trace does not hold the probabilities that would decide on its ${tested} tested draft tokens at ` +
+          "another temperature."
+      : "This trace does not hold the probabilities that the decisions compare " +
+          "(it was recorded lightly, or nothing was tested).";
   const enough = `The recorded first ${n} of each distribution decide ${known} of ${tested} tested draft tokens`;
   if (temperature === recorded)
     return `${enough}, ${was.length} accepted. Move the temperature to see which would change.`;

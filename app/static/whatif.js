@@ -268,6 +268,8 @@ export function stepOf(range) {
 
 /** What follows, in words. @param {Run} run @param {Result} result @param {boolean} moved */
 export function sentence(run, { marks, was, settled, changed, known, tested }, moved) {
+  if (!known && tested && unasked(run))
+    return `The rule was asked about none of the ${count(tested, "tested token")}: the exact rule accepts them.`;
   if (!known)
     return (
       "This trace does not hold the numbers that the rule compares " +
@@ -288,6 +290,12 @@ export function sentence(run, { marks, was, settled, changed, known, tested }, m
   const first = `The first decision to change is ${pieceOf(run, node.token)} at position ${changed.pos}`;
   return `${then} ${first}; beyond it the text would differ: run to see.`;
 }
+
+/** Whether the exact rule accepts all that was tested, of which a rule that lets more pass is then not asked.
+ * @param {Run} run */
+const unasked = (run) =>
+  thresholdOf(run)?.effect === "override" &&
+  run.rounds.every(({ nodes }) => (nodes ?? []).every(({ state }) => state === "accepted" || state === "discarded"));
 
 /** That no number reaches the threshold, where that is so.
  * @param {Run} run @param {Record<string, unknown>} knobs @param {number} upto rounds to look at */

@@ -116,6 +116,11 @@ test("what is said counts what the lists settle and names the first change; a gr
     temperatureWords(light, reheated(light, 1), 1),
     /does not hold the probabilities .* \(.*lightly, or nothing was tested\)/,
   );
+  const stand = recordedRun("fourth_try-1-stand");
+  assert.match(
+    temperatureWords(stand, reheated(stand, 1), 1),
+    /does not hold the probabilities that would decide on its 79 tested draft tokens at another temperature\.$/,
+  );
 });
 
 test("a draft token has a chance at another temperature where the recorded numbers give its own decision back", () => {

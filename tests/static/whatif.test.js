@@ -70,6 +70,16 @@ test("what follows is said: nothing recorded, nothing moved, no change, the firs
   assert.match(say(0.7), /holds at 1 of 2 .* first decision to change is .* at position 1; beyond it/);
 });
 
+test("a rule that is asked only of what the exact rule rejects is not said to lack its numbers where none was", () => {
+  const run = judged([], { rounds: [round({ drafted: 2, accepted: 2 })] });
+  assert.equal(
+    sentence(run, moved(run, 0.5), false),
+    "The rule was asked about none of the 2 tested tokens: the exact rule accepts them.",
+  );
+  const lacking = judged([undefined]);
+  assert.match(sentence(lacking, moved(lacking, 0.5), false), /^This trace does not hold the numbers/);
+});
+
 test("a veto of a token that is rejected anyway is told from one that decides, when greedy", () => {
   const [kept, wrong] = round({ drafted: 2, accepted: 1 }).nodes;
   const unsure = { h_draft: 3, h_target: 3, overlap: 1 };
