@@ -9,7 +9,7 @@ import { autoWidth, cells, keepAnchor, stepWidth, tickStep } from "../../app/sta
 import { agreement, bandOf, breadthOf, firstFrom, partsAt, referenceOf, sorted } from "../../app/static/stage/bands.js";
 import { cardLines } from "../../app/static/stage/hovercard.js";
 import { layoutBands, placeAt } from "../../app/static/stage/layout.js";
-import { entryAt, lineAt } from "../../app/static/stage/positiontable.js";
+import { entryAt, lineAt, rankSaid } from "../../app/static/stage/positiontable.js";
 import { contentOf, headOf } from "../../app/static/stage/scorecontent.js";
 import { rangeOf } from "../../app/static/stage/scoreinput.js";
 import { readStage, stagePairs } from "../../app/static/stage/stagelink.js";
@@ -319,7 +319,10 @@ test("a line of a position tells the decision, its numbers, and from where on it
   assert.deepEqual([entryAt(made, run, 1).state, entryAt(made, run, 1).other], ["correction", false]);
   assert.equal(entryAt(made, made.runs.get("ar"), 0).tcr, null, "without a draft there is no rank");
   made.load([trace("chain", [round({ drafted: 2, accepted: 2 })])]);
-  assert.equal(lineAt(made, made.runs.get("chain"), 0), "accepted", "in a chain ranks say nothing");
+  const whole = made.runs.get("chain");
+  assert.equal(lineAt(made, whole, 0), "accepted", "in a chain ranks say nothing");
+  assert.equal(rankSaid(whole.rounds[0], entryAt(made, whole, 0).tcr), "2 of 2", "the last of a whole draft");
+  assert.equal(rankSaid(whole.rounds[0], null), "–");
 });
 
 test("a card tells the token under the pointer: of a correction both, of a draft token its own numbers", () => {

@@ -4,7 +4,7 @@
 import { columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { fmt, importance, nats, pieceOf, prob, SIGNS, stateOf } from "../draw.js";
-import { sizeOf, tcrOf } from "../numbers.js";
+import { tcrOf } from "../numbers.js";
 import { stepOf } from "../run/steps.js";
 import { across } from "../run.js";
 import { partsAt, referenceOf } from "./bands.js";
@@ -53,6 +53,10 @@ export function lineAt(store, run, pos) {
   if (other) parts.push("another text");
   return parts.join(", ");
 }
+
+/** A rank among a round's draft tokens, of which its root is none, as the details have it: "5 of 5".
+ * @param {Pick<import("../types/trace.js").Round, "drafted">} round @param {number | null} rank */
+export const rankSaid = ({ drafted }, rank) => (rank === null ? "–" : `${rank} of ${drafted}`);
 
 /** @param {Store} store @param {() => string[]} order */
 export function positionTable(store, order) {
@@ -117,7 +121,7 @@ export function positionTable(store, order) {
       nats(token.h_target ?? node?.h_target),
       fmt(node?.overlap ?? null),
       prob(node?.accept_prob),
-      tcr === null ? "–" : `${tcr} of ${sizeOf(round)}`,
+      rankSaid(round, tcr),
       importance(node?.judge),
     ];
     return h(
