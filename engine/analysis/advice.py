@@ -314,7 +314,7 @@ def _close(best: Option, rival: Option) -> dict[str, Any] | None:
         return {"label": rival.label, "ratio": found and found.mean, "low": None, "high": None, "prompts": None}
     if found.low > 1:
         return None
-    apart, half = abs(found.mean - 1), (found.high - found.low) / 2
+    apart, half = abs(math.log(found.mean)), math.log(found.high / found.low) / 2  # even about the ratio in logarithms
     needed = math.ceil(found.n * (half / apart) ** 2) if apart else ENOUGH + 1
     same = apart < EVEN / 2 or needed > ENOUGH
     return {

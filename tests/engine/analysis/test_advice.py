@@ -27,6 +27,7 @@ from engine.errors import ConfigError
 from engine.trace.events import Round, RunEnded, Token
 from engine.trace.store import Trace
 from tests.engine.analysis.made import sd
+from tests.typed import some
 
 V = Curve(((1, 10.0), (4, 11.0), (16, 19.0)))
 STEP, OTHER = 0.8, 0.5  # ms of a draft step, and of the rest of a round
@@ -262,14 +263,29 @@ def test_a_rival_that_is_close_is_told_with_how_many_prompts_would_tell() -> Non
     row = told(unsure, best, apart)
     (call,) = row["close"]
     assert row["best"]["label"] == "best" and call["label"] == "unsure" and call["ratio"] == pytest.approx(1.2)
-    half = (call["high"] - call["low"]) / 2
-    assert call["prompts"] == max(9, math.ceil(8 * (half / 0.2) ** 2)) and call["low"] <= 1
+    half = math.log(call["high"] / call["ratio"])
+    assert call["prompts"] == max(9, math.ceil(8 * (half / math.log(1.2)) ** 2)) and call["low"] <= 1
     same = option("same", *[(100.0, ms, 100.0, 100.0) for ms in (49.0, 51.2)] * 4)
     assert told(best, same)["close"][0]["prompts"] is None, "a difference of a thousandth is not worth measuring"
     single = told(option("best", (100.0, 50.0, 100.0, 100.0)), option("other", (100.0, 60.0, 100.0, 100.0)))
     assert single["close"] == [
         {"label": "other", "ratio": pytest.approx(1.2), "low": None, "high": None, "prompts": None}
     ]
+
+
+def test_so_many_prompts_as_a_close_call_asks_for_tell_and_half_of_them_do_not() -> None:
+    """More prompts of the same kind: the interval of a ratio is even in its logarithm, so that is what shrinks."""
+
+    def pair(prompts: int) -> tuple[Option, Option]:
+        unsure = [(100.0, ms, 100.0, 100.0) for ms in (20.0, 140.0)] * (prompts // 2)
+        return option("best", *[(100.0, 50.0, 100.0, 100.0)] * prompts), option("unsure", *unsure)
+
+    def low(prompts: int) -> float:
+        best, unsure = pair(prompts)
+        return some(some(best.over(unsure)).low)
+
+    asked = told(*pair(8))["close"][0]["prompts"]
+    assert low(8) < 1 and asked == 17 and low(asked + 1) > 1 > low(asked // 2)
 
 
 def test_a_batch_waits_for_its_longest_draft_and_pays_every_step() -> None:
