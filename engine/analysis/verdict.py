@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from engine.analysis.intervals import Spread, spread
-from engine.analysis.words import count, mean, number, per_call, percent, times
+from engine.analysis.words import count, half_up, mean, number, per_call, percent, times
 from engine.trace import outcome
 from engine.trace.events import Round
 from engine.trace.metrics import metrics, pooled, unfair
@@ -303,10 +303,18 @@ def _why(
     if worth == len(marginal):
         made = f"{mean(found['tau'])} tokens a target call"
         return f"Acceptance is too low: {made}, so even drafts without cost gain little."
-    share = f"accepted in {percent(marginal[worth])} {of}; its draft step pays from {percent(_price(found) or 0.0)} on"
+    gained, wanted = _apart(marginal[worth], _price(found) or 0.0)
+    share = f"accepted in {gained} {of}; its draft step pays from {wanted} on"
     if worth == 0:
         return f"Acceptance is too low from the first position on: {share}."
     return f"Acceptance falls after position {worth}: position {worth + 1} is {share}."
+
+
+def _apart(*shares: float) -> tuple[str, ...]:
+    """Shares that are compared: with a decimal where they would read the same."""
+    told = tuple(map(percent, shares))
+    alike = len(set(told)) == 1 and len(set(shares)) > 1
+    return tuple(f"{half_up(100 * share, 1)} %" for share in shares) if alike else told
 
 
 def _unsaid(traces: Sequence[Trace], baselines: Sequence[Trace] | None, plain: str) -> str:

@@ -63,6 +63,14 @@ def test_acceptance_falls() -> None:
     assert never.worth == 0
 
 
+def test_an_acceptance_just_below_what_pays_does_not_read_the_same() -> None:
+    said = verdict(run(["aar"] * 4 + ["ard"] * 6, draft=3.55), ar([1] * 8))
+    assert said.why == (
+        "Acceptance falls after position 1: position 2 is accepted in 40.0 % of the 10 rounds with a draft; "
+        "its draft step pays from 40.3 % on."
+    )
+
+
 def test_a_draft_that_is_hardly_ever_right_is_not_too_costly_but_wrong() -> None:
     """Were it free, nothing would be gained."""
     said = verdict(run(["rdd"] * 30 + ["ard"], draft=8.0), ar([1] * 8))
