@@ -1,7 +1,8 @@
 """Whether speculation pays here and what decides it, from measured numbers only. Page, notebooks and files read this.
 
 The ratio of speeds is told whenever there is a fair baseline; the cause only of runs with enough rounds to name one. Of
-several runs a side the ratio is the median of their quotients, told with the range of these.
+several runs a side the ratio is the median of their quotients, told with the range of these, and tokens a call are
+the median of theirs, as beside the lanes (engine/analysis/repeats.py).
 """
 
 from collections.abc import Sequence
@@ -104,6 +105,8 @@ def verdict_over(
     ratios = spread(quotients(traces, baselines or ()))
     if ratios:
         found["speedup"] = ratios.median
+    if lengths := spread([tau for one in traces if (tau := metrics(one)["tau"]) is not None]):
+        found["tau"] = lengths.median
     seconds = found["draft_s"] + found["verify_s"] + found["other_s"]
     shares = Shares(*(found[key] / seconds if seconds else 0.0 for key in ("draft_s", "reward_s", "other_s")))
     rounds = [event for one in traces for event in one.rounds]

@@ -34,6 +34,15 @@ def test_median_and_range_of_each_number() -> None:
     )
 
 
+def test_the_verdict_tells_the_tokens_a_call_that_stand_beside_the_lane() -> None:
+    """The median of 4, 4 and 2 tokens a call, not the 52 tokens of all over their 17 calls."""
+    drafted = [run(["aaa"] * 4), run(["aaa"] * 5), run(["ard"] * 8)]
+    found = repeated({"sd": drafted})["sd"]
+    assert found.tau is not None and found.verdict is not None
+    assert found.verdict.tau == found.tau.median == 4.0
+    assert ": **4.00** tokens a target call" in found.verdict.line
+
+
 def test_a_range_on_either_side_of_one_claims_no_gain() -> None:
     found = repeated({"ar": plain(2.0, 3.0, 4.0), "sd": [run(["aaa"] * 8)] * 3})["sd"]
     assert found.verdict is not None
