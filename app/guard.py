@@ -75,7 +75,10 @@ class Rules:
         return self.most_bytes + SMALL if whole or path.startswith("/gradio_api/queue/join") else SMALL
 
     def _same(self, origin: str, host: str) -> bool:
-        return urlsplit(origin).netloc.lower() == host.lower() != ""
+        try:
+            return urlsplit(origin).netloc.lower() == host.lower() != ""
+        except ValueError:  # brackets that are no address
+            return False
 
 
 class Guard:

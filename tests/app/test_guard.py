@@ -60,7 +60,8 @@ def test_a_server_for_all_or_for_one_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "http://127.0.0.1:9999", "http://localhost:7860", "file://"]
+    "origin",
+    ["http://evil.example", "null", "http://127.0.0.1:9999", "http://localhost:7860", "file://", "http://[::1"],
 )
 @pytest.mark.parametrize("path", ["/lab/open", "/lab/mine", "/gradio_api/queue/join", "/gradio_api/component_server"])
 def test_foreign_pages_are_refused(origin: str, path: str) -> None:
