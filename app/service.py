@@ -246,11 +246,10 @@ class Service:
     def resync(self, run: str, have: int) -> RunMessage | None:
         """What a page missed: all events from number `have` on."""
         log = self.runs.get(run)
-        return (
-            {"id": run, "seq": have, "ev": log.since(have), "done": log.ended is not None, "compared": log.compared}
-            if log and log.keeps and have >= 0
-            else None
-        )
+        if not log or not log.keeps or have < 0:
+            return None
+        done = log.ended is not None  # asked first: what comes while the events are read is told the next time
+        return {"id": run, "seq": have, "ev": log.since(have), "done": done, "compared": log.compared}
 
     def decode(self, request: Request) -> Iterator[dict[str, list[dict[str, Any]]]]:
         """The same comparison at once: lane key -> all events of its trace, as the last item; until then nothing.

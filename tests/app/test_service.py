@@ -183,6 +183,26 @@ def test_what_a_page_missed_can_be_asked_for(service):
     assert service.resync("0" * 32, 0) is None
 
 
+def test_a_run_that_ends_while_events_are_read_is_not_over_for_who_asked(service, monkeypatch):
+    """Else a page would take it for whole, without its last events."""
+    log = service.runs.open("a" * 32)
+    log.add(Events([("plain", {"n": 1})]))
+    since = log.since
+
+    def late(have):
+        found = since(have)
+        log.add(Events([("plain", {"n": 2})]))
+        service.runs.close("a" * 32)
+        return found
+
+    monkeypatch.setattr(log, "since", late)
+    first = service.resync("a" * 32, 0)
+    monkeypatch.undo()
+    then = service.resync("a" * 32, 1)
+    assert first["ev"] == [("plain", {"n": 1})] and not first["done"]
+    assert then["ev"] == [("plain", {"n": 2})] and then["done"]
+
+
 def test_two_visitors_never_share_a_run(service):
     first, second = ask(service), ask(service, seed=7)
     with pytest.raises(ConfigError, match="in use"):
