@@ -52,7 +52,7 @@ def counts(given: Fields, name: str, where: str, most: int = MOST) -> tuple[int,
         return ()
     if isinstance(value, Mapping):
         places = {int(key) for key in value if isinstance(key, str) and key.isdecimal() and len(key) < 6}
-        if len(places) != len(value) or max(places, default=0) >= MOST:
+        if {str(place) for place in places} != value.keys() or max(places, default=0) >= MOST:
             raise TraceError(f"{where}: {name} must name its entries by integers from 0 to {MOST - 1}.")
         value = [value.get(str(place), 0) for place in range(max(places, default=-1) + 1)]
     if not isinstance(value, list):

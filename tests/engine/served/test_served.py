@@ -289,6 +289,7 @@ BAD = [
         "accepted is 2",
     ),
     (b'{"meta_info": {"spec_verify_ct": 1, "spec_correct_drafts_histogram": {"x": 1}}}', "by integers from 0"),
+    (b'{"meta_info": {"spec_verify_ct": 1, "spec_correct_drafts_histogram": {"01": 1}}}', "by integers from 0"),
     (b'{"timings": {"draft_n": 1}}\nnot json\n{"timings": {"draft_n"\n{}', "line 3 is not JSON"),
     (b"vllm:spec_decode_num_drafts_total 9\nvllm:spec_decode_num_draft_tokens_total x\n", "'x' must be a number >= 0"),
     (
