@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain, count
 from typing import Any
 
 from app.knobs import fitted
@@ -83,12 +84,13 @@ def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | N
     out: list[dict[str, Any]] = []
     for trace in traces:
         head = trace.head
-        same = sum(lane["card"]["name"] == head.method for lane in out)
+        names = chain((head.method,), (f"{head.method}.{n}" for n in count(2)))
+        taken = {lane["key"] for lane in out}
         mine = known.get(head.method) or _composed(head.method)
         card = fitted(mine, head.preset or "").to_json() if mine else _stand_in(head, declared.get(head.rule))
         narrator = Narrator(sentence)
         events = [narrator.message(event) for event in trace.events]
-        out.append({"key": head.method + (f".{same + 1}" if same else ""), "card": card, "events": events})
+        out.append({"key": next(name for name in names if name not in taken), "card": card, "events": events})
     return out
 
 

@@ -33,6 +33,13 @@ def test_one_file_may_hold_several_runs():
     assert lanes[1]["card"]["title"] == "Chain of candidates"
 
 
+def test_a_method_of_another_build_may_be_called_like_the_key_of_a_second_lane():
+    head, *rest = events("chain", 4)
+    assert isinstance(head, RunStarted)
+    runs = [Trace([replace(head, method=method), *rest]) for method in ("chain", "chain.2", "chain")]
+    assert [lane["key"] for lane in recorded.lanes(runs, CARDS, None)] == ["chain", "chain.2", "chain.3"]
+
+
 def test_a_recorded_lane_has_the_defaults_of_its_pair():
     """The page tells with them which thresholds were set by hand."""
     head, *rest = events("chain", 4)
