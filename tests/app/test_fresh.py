@@ -21,6 +21,7 @@ def test_a_problem_is_held_out_and_its_seed_brings_it_back(http, family):
     assert first == again and family_of(first["prompt"]) == family
     problem = next(stream(family, "heldout", first["seed"]))
     assert problem.prompt == first["prompt"] and split_of(problem.key) == "heldout"
+    assert first["answer"] == (problem.answer if get_task(family).textual else "")
 
 
 def test_draws_without_a_seed_differ(http):

@@ -94,6 +94,10 @@ def test_stop_ends_every_lane_within_one_round_and_leaves_whole_traces(service, 
     for key, events in lanes.items():
         trace = Trace(event_from_json(event) for event in events)
         assert trace.end is not None and trace.end.reason == "stopped"
+        assert trace.end.total_ms == pytest.approx(
+            sum(one.draft_ms + one.verify_ms + one.other_ms for one in trace.rounds)
+        )
+        assert trace.end.text == "".join(token.piece for token in trace.tokens)
         assert len(events) <= before[key] + 2
 
 
@@ -318,6 +322,26 @@ def test_finished_runs_are_forgotten_though_nobody_opens_another():
     until(lambda: store.get(first) is None)
     assert store.get(second), "not with the first"
     until(lambda: store.get(second) is None)
+
+
+def test_of_finished_runs_that_are_left_the_next_to_go_is_waited_for(monkeypatch):
+    class Timer:
+        def __init__(self, seconds, look):
+            self.seconds, self.look = seconds, look
+            timers.append(self)
+
+        def start(self):
+            """Its time comes when the test says so."""
+
+    timers, now = list[Timer](), [0.0]
+    monkeypatch.setattr("app.state.threading.Timer", Timer)
+    store, runs = RunStore(keep_seconds=10, clock=lambda: now[0]), list[str]()
+    for now[0] in (0.0, 1.0, 3.0):
+        runs.append(finished(store, len(runs)))
+    for now[0] in (10.0, 11.0, 13.0):
+        timers[-1].look()
+        assert store.get(runs.pop(0)) is None and all(map(store.get, runs))
+    assert [timer.seconds for timer in timers] == [10.0, 1.0, 2.0]
 
 
 def test_methods_of_models_that_nobody_has_are_refused(service, preset_catalogue):
