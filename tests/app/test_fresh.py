@@ -5,7 +5,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app import fresh
-from engine.files.presets import list_presets
+from engine.files.presets import Preset, list_presets
 from engine.tasks import FAMILIES, SOURCED, check_answer, family_of, get_task, load_problems, split_of, stream
 
 
@@ -47,11 +47,14 @@ def test_a_prompt_of_no_family_is_known_as_one():
     assert {kind["task"] for kind in fresh.kinds() if kind["family"] == "encoder-decoder"} == set(SOURCED)
 
 
-def test_the_pairs_of_this_repository_are_those_that_were_taught():
+def test_the_pairs_of_this_repository_are_those_that_were_taught(monkeypatch):
     pairs = {preset.name: preset.models["target"] for preset in list_presets() if preset.kind == "pair"}
     taught = fresh.taught([*(preset.name for preset in list_presets()), "nobody/knows"])
     assert taught and set(taught) == {name for name, target in pairs.items() if target.startswith("assets/")}
     assert fresh.taught(["nobody/knows"]) == []
+    other = Preset("other", "Other", kind="pair", models={"target": "Qwen/Qwen2.5-7B"})
+    monkeypatch.setattr(fresh, "list_presets", lambda: [*list_presets(), other])
+    assert fresh.taught([*taught, "other"]) == taught
 
 
 @pytest.mark.thorough

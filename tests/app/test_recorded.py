@@ -8,6 +8,7 @@ import pytest
 
 from app import recorded
 from app.pooled import pooled
+from app.presets import PresetCatalogue
 from app.routes import open_traces
 from app.state import Limits
 from engine.analysis.reading import draft_tokens
@@ -20,6 +21,7 @@ from tests.app.synthetic import CARDS, events
 from tests.typed import some
 
 ROOT = Path(__file__).parents[2]
+LAST = 10**6  # a token of the prompt that no round has
 
 
 def data(*names: str, tokens: int = 20) -> bytes:
@@ -128,6 +130,8 @@ def test_a_catalogue_reads_its_traces_once_and_knows_no_paths(preset_catalogue):
     assert body["recorded"] == "apples" and len(body["lanes"]) == 2
     assert preset_catalogue.body("apples") is preset_catalogue.body("apples")
     assert preset_catalogue.first == "apples"
+    presets = preset_catalogue._presets.values()
+    assert PresetCatalogue(presets, CARDS, sentence, Limits(), first="live").first == "live"
     for name in ("../secrets", "live", ""):
         with pytest.raises(ConfigError):
             preset_catalogue.body(name)
@@ -169,14 +173,14 @@ def test_each_decision_has_its_sentence_in_a_large_tree_those_that_were_tested()
     asked: list[tuple[Any, Any]] = []
 
     def why(_head: Any, _round: Any, index: Any, token: Any, pieces: Any) -> str:
-        assert pieces is narrator._pieces
+        assert pieces is narrator._pieces and pieces[LAST] == "Once"
         asked.append((index, token))
         return f"{index} {token and token.pos}"
 
     narrator = recorded.Narrator(why)
     head, round_, *_ = events("chain", 4)
-    assert isinstance(round_, Round) and len(round_.nodes) > 1
-    narrator.message(head)
+    assert isinstance(head, RunStarted) and isinstance(round_, Round) and len(round_.nodes) > 1
+    narrator.message(replace(head, prompt_ids=[LAST], prompt_pieces=["Once"]))
     told = narrator.message(round_)
     assert [node["why"] for node in told["nodes"]] == [f"{i} None" for i in range(len(round_.nodes))]
     owned = [token.node for token in round_.tokens]
