@@ -41,6 +41,7 @@ def run_batch(
     crew = Crew()
     try:
         with pair.lock, torch.inference_mode():
+            pair.use_threads()
             with_costs(pair, card, configs[0])  # measured alone, where a knob asks for it
             heads = [head(pair, card, config, one) for config, one in zip(configs, marked, strict=True)]
             side = _joined(pair, card, configs, crew)

@@ -8,12 +8,14 @@ import pytest
 import torch
 
 import engine.runs.batches
+from engine.costs import Costs, Curve
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.model import load_model, packed, together
 from engine.model.decoder import New
 from engine.model.lean import LeanDecoder
 from engine.model.slabs import Part
+from engine.model.threads import Threads
 from engine.model.together import Ask, Crew, JoinedDecoder
 from engine.tasks import load_problems
 from tests.engine.model.tiny import make
@@ -57,6 +59,21 @@ def test_sampled_rows_draw_as_alone(lab: Lab):
 def test_a_batch_of_one(lab: Lab, joined: list[tuple[object, int]]):
     check(lab, "sd", PROMPTS[:1], max_new_tokens=6)
     assert not joined
+
+
+def test_costs_are_measured_once_under_the_threads_that_rows_have(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    """Torch counts threads for each thread of ours anew: a batch may begin in one that has another number."""
+    threads = list[int]()
+
+    def measured(*_: object) -> Costs:
+        threads.append(torch.get_num_threads())
+        return Costs(Curve(((1, 1.0),)), 0.1, 0.1)
+
+    monkeypatch.setattr("engine.runs.costs._measured", measured)
+    monkeypatch.setattr(lab, "threads", Threads(2, "as asked"))
+    monkeypatch.setattr(lab, "measured", {})
+    (trace,) = lab.run_batch("sd", PROMPTS[:1], gamma="auto", max_new_tokens=1, record="light")
+    assert threads == [2] and "costs" in trace.head.extras
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "gemma2", "gpt_oss"])
