@@ -116,6 +116,20 @@ def test_values_may_be_named_where_the_endpoint_has_such_a_name_and_none_is_lack
         signatures.check("/gradio_api/call/v2/explian", b"{}")
 
 
+def test_a_function_is_called_by_a_name_and_a_component_that_there_are() -> None:
+    signatures = Signatures({}, {}, {}, {3: ("stop",)})
+    sound: dict[str, Any] = {"component_id": 3, "fn_name": "stop", "session_hash": "x"}
+    for given, wrong in [
+        ({}, ""),
+        ({"fn_name": "stp"}, "Did you mean 'stop'"),
+        ({"component_id": 4}, "number of a component with functions, not 4"),
+        ({"component_id": True}, "number of a component with functions, not True"),
+        ({"session_hash": None}, "session_hash must be a text"),
+    ]:
+        with pytest.raises(ConfigError, match=wrong) if wrong else nullcontext():
+            signatures.check(calls.SERVER, json.dumps(sound | given).encode())
+
+
 def test_a_long_text_is_one_value(base: str) -> None:
     with httpx.Client(base_url=base, timeout=30) as http:
         assert "is not JSON" in called(http, "load_trace", ['{"a": [1, 2, "b\\"]}, ' * 5000])
