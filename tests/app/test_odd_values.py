@@ -119,13 +119,14 @@ def test_values_may_be_named_where_the_endpoint_has_such_a_name_and_none_is_lack
 def test_a_function_is_called_by_a_name_and_a_component_that_there_are() -> None:
     signatures = Signatures({}, {}, {}, {3: ("stop",)})
     sound: dict[str, Any] = {"component_id": 3, "fn_name": "stop", "session_hash": "x"}
-    for given, wrong in [
+    odd: list[tuple[dict[str, Any], str]] = [
         ({}, ""),
         ({"fn_name": "stp"}, "Did you mean 'stop'"),
         ({"component_id": 4}, "number of a component with functions, not 4"),
         ({"component_id": True}, "number of a component with functions, not True"),
         ({"session_hash": None}, "session_hash must be a text"),
-    ]:
+    ]
+    for given, wrong in odd:
         with pytest.raises(ConfigError, match=wrong) if wrong else nullcontext():
             signatures.check(calls.SERVER, json.dumps(sound | given).encode())
 
