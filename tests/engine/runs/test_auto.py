@@ -45,6 +45,15 @@ def test_greedy_text_is_the_targets_and_the_trace_tells_the_choice(toy: Lab, dea
     assert all(event.extras["expected_ms"] > 2 and 1 <= event.extras["expected"] <= event.drafted + 1 for event in told)
 
 
+def test_a_draft_ends_before_the_token_that_is_not_worth_its_time(
+    toy: Lab, dear: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ChainChoice, "more", lambda self, drafted, share: drafted < 2)
+    monkeypatch.setattr(ChainChoice, "ends", lambda self, drafted: False)
+    rounds = toy.run("sd", "abcab", max_new_tokens=12, gamma="auto").rounds
+    assert max(event.drafted for event in rounds) == 2
+
+
 def test_the_length_is_asked_for_once_a_round_and_first_of_drafters_that_write_at_once(
     toy: Lab, dear: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

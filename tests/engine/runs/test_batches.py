@@ -1,5 +1,6 @@
 """Batches: every row is the run that its prompt gives alone, passes are joined, and one row's end is no other's business."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -181,9 +182,18 @@ def test_what_cannot_be_is_refused(lab: Lab, zoo: Zoo, monkeypatch: pytest.Monke
         zoo.lab("gpt_neox", draft=None, layers=2).run_batch("ar", ["a"])
     with pytest.raises(ConfigError, match="one sequence at a time"):
         toy_lab().run_batch("ar", [[0, 1]])
-    monkeypatch.setattr(engine.runs.batches, "available", lambda device: 40_000_000)
-    with pytest.raises(ConfigError, match=r"A batch of 99 .* at most \d+ rows have room"):
-        lab.run_batch("sd", ["a"] * 99)
+
+
+def test_a_batch_may_take_all_the_room_that_it_has(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    free = 40_000_000
+    monkeypatch.setattr(engine.runs.batches, "available", lambda device: free)
+    with pytest.raises(ConfigError, match=r"A batch of 99 .* at most \d+ rows have room") as told:
+        lab.run_batch("sd", ["a"] * 99, max_new_tokens=1)
+    most = int(some(re.search(r"at most (\d+) rows", str(told.value)))[1])
+    free = int(2.5 * free / most)
+    with pytest.raises(ConfigError, match="at most 2 rows have room"):
+        lab.run_batch("sd", ["a"] * 3, max_new_tokens=1)
+    assert len(lab.run_batch("sd", ["a"] * 2, max_new_tokens=1)) == 2
 
 
 # --- the embedded pair --------------------------------------------------------------------------------------------------
