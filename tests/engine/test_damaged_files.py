@@ -267,6 +267,8 @@ def test_values_by_their_types() -> None:
     )
     for value, kind in ((True, int), (1.0, int), (NAN, float), ([1, "a"], list[int]), (2**60, int), (None, str)):
         assert not fits(value, kind), (value, kind)
+    for wrong in ({"a": "b"}, {"a": 1, "b": None}, {1: 1}, [1], 1):
+        assert not fits(wrong, dict[str, int]), wrong
 
 
 def only_pickled(folder: Path) -> None:

@@ -4,13 +4,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from engine.analysis.explain import why
 from engine.config import Card, RunConfig, Sampling
 from engine.costs import Costs, Curve
 from engine.costs.chains import ChainChoice
+from engine.costs.trees import TreeChoice
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.runs import costs as measuring
@@ -90,6 +93,24 @@ def test_a_tree_is_chosen_too(tmp_path: Path, dear: None) -> None:
     rounds = lab.run("eagle3", [1, 2], max_new_tokens=40, **TREE).rounds
     sizes = [event.drafted for event in rounds]
     assert max(sizes) <= 20 and len(set(sizes)) > 1
+
+
+@pytest.mark.parametrize("knobs", [TREE, {"depth": "auto"}, {**TREE, "tree_top_k": 1}])
+def test_what_is_learnt_of_a_tree_are_the_chances_of_its_nodes_in_their_order(
+    tmp_path: Path, dear: None, monkeypatch: pytest.MonkeyPatch, knobs: dict[str, Any]
+) -> None:
+    seen, observe = list[tuple[list[float], list[float]]](), TreeChoice.observe
+
+    def spy(self: TreeChoice, kids: Any, scores: Any, chances: Any, *more: Any, **named: Any) -> None:
+        seen.append((list(scores), list(chances)))
+        observe(self, kids, scores, chances, *more, **named)
+
+    monkeypatch.setattr(TreeChoice, "observe", spy)
+    monkeypatch.setattr(TreeChoice, "trust", lambda self: (1.0, 1.0))  # the drafter is believed
+    toy_with_heads(tmp_path).run("eagle3", [1, 2], max_new_tokens=12, **knobs)
+    assert max(len(scores) for scores, _ in seen) > 1
+    for scores, chances in seen:
+        assert chances == pytest.approx(np.exp(scores).tolist(), rel=1e-4, abs=1e-5)
 
 
 def test_a_chain_in_place_of_a_tree_is_told_with_what_branches_would_bring(

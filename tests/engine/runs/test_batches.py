@@ -178,6 +178,8 @@ def test_what_cannot_be_is_refused(lab: Lab, zoo: Zoo, monkeypatch: pytest.Monke
     ):
         with pytest.raises(ConfigError, match=says):
             lab.run_batch(method, prompts)
+    with pytest.raises(ConfigError, match="seed is one number"):
+        lab.run_batch("sd", ["a"], seed=[1])
     with pytest.raises(ConfigError, match="one sequence at a time"):
         zoo.lab("gpt_neox", draft=None, layers=2).run_batch("ar", ["a"])
     with pytest.raises(ConfigError, match="one sequence at a time"):

@@ -165,6 +165,7 @@ def test_own_runs_lie_beside_reports_with_the_same_definitions() -> None:
 def test_passes_in_order_become_a_light_trace() -> None:
     (report,) = sample("vllm-detailed.sse")
     trace = light(report)
+    assert trace.head.knobs == {"gamma": 3} and light(replace(report, longest=None)).head.knobs == {}
     again = Trace.loads(trace.to_bytes())
     assert identities(again) == [] and [r.accepted for r in again.rounds] == [3, 0, 2, 1, 0]
     assert [t.origin for t in again.tokens][:5] == ["draft", "draft", "draft", "bonus", "correction"]
@@ -174,6 +175,8 @@ def test_passes_in_order_become_a_light_trace() -> None:
     for tokens in (None, 10, 11):
         assert "came" not in str(light(replace(report, tokens=tokens)).head.extras["untold"]), "11 came of the passes"
     assert verdict(light(Report(engine="vllm", scope="request", name="x", each=((1, 1),) * 9))).cause == "not timed"
+    undrafted = light(Report(engine="vllm", scope="request", name="x", each=((0, 0), (1, 1))))
+    assert [token.origin for token in undrafted.tokens] == ["target", "draft", "bonus"]
     with pytest.raises(TraceError, match=r"does not tell them in order .*Many runs"):
         light(sample("vllm-summary.json")[0])
 
