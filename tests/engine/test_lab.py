@@ -119,6 +119,8 @@ def test_padded_heads_are_cut_to_the_common_ids(zoo: Zoo) -> None:
         assert max(got.token_ids) < 96
         if not temperature:
             assert got.token_ids == want.token_ids
+    drafted = Lab(narrow, {"draft": wide}).run("sd", [5, 9], max_new_tokens=12, temperature=1.5).rounds
+    assert max(node.token for event in drafted for node in event.nodes) < 96
     row = wide.session(8).forward([5, 9]).logits
     assert row.shape[-1] == 128 and lab.run("ar", [5, 9], max_new_tokens=1).token_ids == [int(row[0, :96].argmax())]
     other = Lab(narrow, {"draft": wide})

@@ -1,5 +1,6 @@
 """What each model-free drafter proposes: continuations, lengths, sources, and greedy output equal to `ar`."""
 
+import json
 import math
 from collections import Counter
 from dataclasses import replace
@@ -150,6 +151,15 @@ def test_a_row_knows_where_its_token_was_read(zoo):
         assert s["pos"] < len(text) and (not s["kept"] or text[s["pos"]] == s["row"])
 
 
+@pytest.mark.parametrize("name", ["pld", "anpd", "sam", "suffix"])
+def test_what_was_written_is_drafted_from_as_the_prompt_is(name):
+    part, shape = drafter(name, [1, 2, 3], gamma=2)
+    text = [1, 2, 3, 7, 8, 9, 2, 3]
+    assert len(part.propose(context([1, 2, 3]), shape)) == 0
+    grow(part, text)
+    assert part.propose(context(text), shape).tokens[0] == 7
+
+
 # --- suffix automaton ---------------------------------------------------------------------------------------------
 
 
@@ -190,6 +200,7 @@ def test_static_matches_count_less_and_lose_ties():
         "passage": [50, *LONG[:6], 60, 61, 62, 63, 64],
         "here": 7,
     }
+    assert json.loads(json.dumps(draft.sources)) == list(draft.sources), "no numbers of numpy"
     part.matches.bias = 6
     assert len(part.propose(context(LONG[:6]), shape)) == 0
 

@@ -111,6 +111,9 @@ def test_a_run_is_decided_and_replayed(name: str, temperature: float) -> None:
     states = {node.state for node in judged(trace)}
     assert found.agrees and found.unknown == 0 and found.checked == len(judged(trace)), found.faults[:2]
     assert {"close_call": "relaxed", "haste": "vetoed", "slack": "relaxed"}[name] in states and len(states) > 1
+    named = {"threshold_relaxed": "relaxed", "threshold_reject": "rejected"}
+    told = [(named.get((node.reason or {}).get("id", "")), node.state) for node in judged(trace)]
+    assert all(state in (None, found) for state, found in told)
     node = next(node for node in judged(trace) if node.state in ("relaxed", "vetoed"))
     node.state = "accepted" if node.state == "relaxed" else "relaxed"
     assert not replay(trace, THRESHOLDS[name]).agrees

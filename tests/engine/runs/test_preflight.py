@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +27,7 @@ from engine.lab import Lab
 from engine.lookup import room
 from engine.methods import CARDS
 from engine.model import devices, hub, load_model
+from engine.model import outline as outlines
 from engine.model.lean import LeanDecoder
 from engine.model.network import cache_name
 from engine.model.outline import POSITIONS
@@ -511,6 +512,19 @@ def test_a_head_that_is_named_and_another_draft_are_foreseen(folders: Mapping[st
     assert "needs a draft model" in by_name[0]["sd"].against and not by_name[0]["pld"].against
     assert not by_name[1]["sd"].against and "different tokenizers" in by_name[1]["sd"].here
     assert "no is missing" in by_name[2]["eagle3"].against and not by_name[2]["medusa"].against
+
+
+def test_nothing_is_foreseen_of_a_pair_of_which_one_still_lacks_its_weights(
+    folders: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, smaller, whole = str(folders["llama"]), str(folders["smaller"]), outlines.outline
+
+    def outline(ref: str, *given: Any, **named: Any) -> Any:
+        found = whole(ref, *given, **named)
+        return replace(found, files=replace(found.files, missing=int(ref == smaller)))
+
+    monkeypatch.setattr(looking, "outline", outline)
+    assert foreseen(target=target) and foreseen(target=target, draft=smaller) == ()
 
 
 def test_nothing_is_foreseen_or_fetched_of_models_that_are_not_here(monkeypatch: pytest.MonkeyPatch) -> None:
