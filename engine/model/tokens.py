@@ -9,8 +9,11 @@ from transformers import AutoTokenizer
 
 from engine.config import token_ids
 from engine.errors import AssetError, ConfigError
+from engine.model.hub import local
 from engine.model.seam import Seam
 
+NO_TOKENIZER = "its tokenizer (tokenizer.json) is missing or damaged"
+VOCABULARIES = ("*.model", "*.tiktoken", "tekken.json")  # that transformers reads whatever the kind of tokenizer
 BEFORE = ("a", ".", "0", "\n")  # characters before a text that is to be read as in the middle of another
 
 
@@ -22,13 +25,23 @@ def read_tokenizer(path: str | Path) -> Any:
             the hub and of packages.
     """
     try:
-        return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+        found = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except (OSError, ImportError, MemoryError):
         raise
     except Exception as error:  # a key, a type, a line of JSON: whatever it stumbles over in such a file
         if "custom code" in str(error):
             raise ValueError("its tokenizer is code that it brings, and no such code is run") from error
-        raise ValueError("its tokenizer (tokenizer.json) is missing or damaged") from error
+        raise ValueError(NO_TOKENIZER) from error
+    if (folder := local(str(path))) is not None and _made_up(found, folder):
+        raise ValueError(NO_TOKENIZER)
+    return found
+
+
+def _made_up(hf: Any, folder: Path) -> bool:
+    """Whether none of the files is there that such a tokenizer is read from: of some types (Qwen, Gemma, T5)
+    transformers then makes one that knows special tokens alone. Kinds that are read from none, as bytes, are whole."""
+    names = hf.vocab_files_names.values()
+    return bool(names) and not any(any(folder.glob(name)) for name in (*names, *VOCABULARIES))
 
 
 def stops_of(*said: Any) -> list[int]:

@@ -102,6 +102,16 @@ def test_damaged_folders_are_refused(source: Path, tmp_path: Path, edit: Edit, s
         assert alone(told.value), "a file's fault"
 
 
+def test_types_whose_tokenizers_can_be_made_of_nothing_need_theirs_too(tmp_path: Path) -> None:
+    """Of Qwen's, transformers makes one that knows no text, by which every prompt is empty."""
+    folder = make_model(tmp_path / "qwen3", "qwen3", layers=1)
+    for file in folder.glob("*token*"):
+        file.unlink()
+    for way in (load_model, lambda path: outline(str(path))):
+        with pytest.raises(AssetError, match=r"its tokenizer .* is missing"):
+            way(folder)
+
+
 @pytest.mark.parametrize(
     "damage", [{"vocab_size": None}, {"num_attention_heads": 0}, {"hidden_act": "nonsense"}, {"quantization_config": 3}]
 )
