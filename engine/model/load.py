@@ -137,4 +137,6 @@ def reason_of(error: Exception, packing: Packing | None = None) -> Exception:
         return ValueError(packing.faults[0])
     if "ignore_mismatched_sizes" in str(error):
         return ValueError("its tensors have other shapes than its configuration says")
+    if "custom code" in str(error):
+        return ValueError("its model is code that it brings, and no such code is run")
     return error

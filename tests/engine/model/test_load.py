@@ -81,6 +81,11 @@ DAMAGE: list[tuple[str, Edit, str]] = [
         lambda f: (f / "tokenizer_config.json").write_text('{"auto_map": {"AutoTokenizer": ["own.Own", null]}}'),
         "its tokenizer is code that it brings, and no such code is run",
     ),
+    (
+        "a network in code",
+        settings(auto_map={"AutoConfig": "own.Own"}, model_type="own"),
+        "its model is code that it br",
+    ),
     ("no tokenizer", lambda f: [x.unlink() for x in f.glob("*token*")], "tokenizer"),
     *(
         (
