@@ -11,6 +11,7 @@ from engine.bench.contest import Contender, Lap
 from engine.config import Card
 from engine.lab import Lab
 from engine.model.devices import DTYPES
+from engine.model.generation import silence
 from engine.runs.running import prepare
 from engine.trace.outcome import calls
 from engine.trace.store import Trace, sound
@@ -66,6 +67,7 @@ def theirs(lab: Lab, model: Any, new_tokens: int, assistant: Any = None, **optio
             ids,
             attention_mask=torch.ones_like(ids),
             do_sample=False,
+            num_beams=1,
             max_new_tokens=new_tokens,
             eos_token_id=stop,
             pad_token_id=stop[0] if stop else None,
@@ -80,9 +82,10 @@ def theirs(lab: Lab, model: Any, new_tokens: int, assistant: Any = None, **optio
 
 
 def loaded(lab: Lab, folder: str) -> Any:
-    """A model as transformers loads it, with the lab's dtype and device."""
+    """A model as transformers loads it, with the lab's dtype and device, and without its checkpoint's settings of
+    generation that the lab does not apply."""
     where = {"device_map": {"": lab.target.device}, "dtype": DTYPES[lab.target.dtype]}
-    return AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, **where).eval()
+    return silence(AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, **where).eval())
 
 
 def bandwidth(device: torch.device, megabytes: int = 256, repetitions: int = 7) -> float:

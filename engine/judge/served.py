@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AutoConfig, GenerationConfig
+from transformers import AutoConfig
 
 from engine.errors import AssetError, ConfigError, EngineFault
 from engine.judge.client import Endpoint
@@ -20,6 +20,7 @@ from engine.judge.continuation import LocalTarget, Target
 from engine.judge.remote import RemoteTarget
 from engine.model import Model, Tokenizer
 from engine.model.decoder import New, Rows
+from engine.model.generation import generation_of
 from engine.model.hub import fault, missing, template_beside
 from engine.model.load import ways_to_load
 from engine.model.network import context_of, text_config
@@ -155,7 +156,7 @@ def served_model(ref: str | Path, endpoint: Endpoint, name: str = "") -> Model:
         config: Any = AutoConfig.from_pretrained(path, trust_remote_code=False)
         words: Any = read_tokenizer(path)
         words.chat_template = words.chat_template or template_beside(path) or None
-        generation = _generation(path)
+        generation = generation_of(path)
     except Exception as error:  # transformers raises whatever it likes
         raise AssetError(missing(path, error)) from fault(error)
     ways_to_load(config, name or path)
@@ -180,14 +181,6 @@ def served_model(ref: str | Path, endpoint: Endpoint, name: str = "") -> Model:
             f"Runs on the server at {endpoint.place}: first choices only, so greedy, chains, and recorded lightly.",
         ),
     )
-
-
-def _generation(path: str) -> Any:
-    """A checkpoint's generation config, which may name further ids that end a text; None where there is none."""
-    try:
-        return GenerationConfig.from_pretrained(path)
-    except OSError:
-        return None
 
 
 def is_served(model: Model) -> bool:

@@ -9,6 +9,7 @@ import torch
 from engine.errors import ConfigError, ModelMismatch
 from engine.model import network
 from engine.model.decoder import Decoder, chains_told
+from engine.model.generation import untold
 from engine.model.generic import GenericDecoder
 from engine.model.graphs import graphed
 from engine.model.lean import lean_from
@@ -71,6 +72,7 @@ def assembled(
         devices=devices,
         notes=(
             *_notes(network.multimodal(config), decoder, packing, stored, context, text),
+            *untold(hf.generation_config),
             *_spread(devices),
             *_waiting(waiting),
             *_captured(why),

@@ -18,6 +18,7 @@ from engine.model import lean, network
 from engine.model.assembly import assembled
 from engine.model.checkpoint import complete
 from engine.model.devices import dtype_on, pick_device
+from engine.model.generation import generation_of
 from engine.model.hub import Glance, fault, glance, headers, missing, unpackable, whole
 from engine.model.load import no_assistant, reason_of, ways_to_load
 from engine.model.model import Model
@@ -76,6 +77,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         unpacked = _unpacks(config, name, where)
         stored = None if packing else getattr(network.text_config(config), "dtype", None)
         hf = _network(config, name, wanted, None if packing or files.missing else headers(files))
+        hf.generation_config = generation_of(files.folder) or hf.generation_config
         model = assembled(name, hf, tokenizer, config, "", trial=False, languages=languages)
     except (LabError, progress.Stopped):
         raise

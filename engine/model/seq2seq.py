@@ -13,19 +13,12 @@ from engine.model.crossed import CrossDecoder, crossed_from
 from engine.model.crossweights import RELATIVE
 from engine.model.crosswhole import WholeDecoder
 from engine.model.decoder import chains_told
+from engine.model.generation import untold
 from engine.model.network import context_of
 from engine.model.seam import Seam
 from engine.model.trial import fault
 
 CODE = re.compile(r"_{0,2}[a-z]{2,3}(_[A-Z][A-Za-z]{1,3})?_{0,2}")  # en_XX, deu_Latn, __de__
-UNTOLD = {  # settings of generation that change its greedy text, and the values at which they do nothing
-    "min_length": (None, 0),
-    "min_new_tokens": (None, 0),
-    "no_repeat_ngram_size": (None, 0),
-    "encoder_no_repeat_ngram_size": (None, 0),
-    "repetition_penalty": (None, 1.0),
-    "forced_eos_token_id": (None,),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,11 +150,8 @@ def _never(generation: Any, stops: Sequence[int]) -> list[int]:
 
 
 def _notes(generation: Any, decoder: CrossDecoder | WholeDecoder) -> list[str]:
-    untold = [
-        f"{key}={value!r}" for key, idle in UNTOLD.items() if (value := getattr(generation, key, None)) not in idle
-    ]
     return [
         "Encoder-decoder: the prompt is the source, and is read once.",
         *chains_told(decoder.why_chains),
-        *([f"Settings of its checkpoint that are not applied: {', '.join(untold)}."] if untold else []),
+        *untold(generation, sourced=True),
     ]

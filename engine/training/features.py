@@ -26,6 +26,7 @@ from engine.files.documents import fits, read_object
 from engine.files.written import write
 from engine.heads.eagle import SHALLOWEST, tapped
 from engine.model import Model, load_model
+from engine.model.generation import silence
 from engine.tasks import FAMILIES, SOURCED, Problem, load_problems
 from engine.tasks.prompts import Prompt
 from engine.training.asked import Asked
@@ -160,7 +161,7 @@ def build(
             old.unlink()
     write(file, (json.dumps(card) + "\n").encode())
     kind = AutoModelForSeq2SeqLM if model.seam else AutoModelForCausalLM
-    writer: Any = kind.from_pretrained(target, dtype=torch.float32).to(device).eval()
+    writer: Any = silence(kind.from_pretrained(target, dtype=torch.float32)).to(device).eval()
     chat, limit = (asked.chat, asked.limit) if asked else (False, LONGEST if model.seam else NEW)
     for number, (problems, own) in enumerate(jobs):
         part = folder / f"part-{number:04d}.safetensors"

@@ -56,6 +56,7 @@ def completed(
             attention_mask=seen.to(model.device),
             max_new_tokens=min(max_new_tokens, context - width) if context else max_new_tokens,
             do_sample=False,
+            num_beams=1,
             repetition_penalty=1.0,
             eos_token_id=sorted(ends) or None,
             pad_token_id=pad,

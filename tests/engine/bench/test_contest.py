@@ -1,18 +1,33 @@
 """Contests: every contender once a prompt and repetition, in turns; ratios repetition by repetition."""
 
+import json
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
 from itertools import pairwise, permutations
+from pathlib import Path
 
 import psutil
 import pytest
 
 from engine.bench import busy
-from engine.bench.contenders import kept, ours
+from engine.bench.contenders import kept, loaded, ours, theirs
 from engine.bench.contest import Lap, Spread, contest
 from engine.lab import Lab
+from engine.model import load_model
 from tests.engine.zoo import Zoo
+
+
+def test_transformers_writes_by_the_settings_that_the_lab_has(zoo: Zoo, tmp_path: Path) -> None:
+    """Or it would be timed on other texts, and with work that the lab does not do."""
+    folder = tmp_path / "llama"
+    shutil.copytree(zoo.path("llama"), folder)
+    told = {"repetition_penalty": 3.0, "no_repeat_ngram_size": 1, "num_beams": 3}
+    (folder / "generation_config.json").write_text(json.dumps(told))
+    lab = Lab(load_model(folder, "cpu"))
+    run = theirs(lab, loaded(lab, str(folder)), 24)
+    assert run([5, 9, 33, 7]).outputs == (tuple(lab.run("ar", [5, 9, 33, 7], max_new_tokens=24).token_ids),)
 
 
 def test_contenders_take_turns_and_ratios_are_of_sums() -> None:

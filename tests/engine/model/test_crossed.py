@@ -1,5 +1,6 @@
 """Encoder-decoders equal transformers: chains, trees, rejected drafts, new sources; and what cannot be run is told."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,20 @@ def test_ids_that_must_not_be_written_are_not(crossed: Crossed, tmp_path: Path) 
     config.write_text(config.read_text().replace("{", f'{{"bad_words_ids": [[{usual[0]}]], ', 1))
     logits = load_model(folder, "cpu").session(40).forward([*SOURCE, 0]).logits
     assert logits[0, usual[0]] == -torch.inf and torch.isfinite(logits).sum() == logits.numel() - 1
+
+
+def test_how_a_text_begins_is_told_before_weights_are_read(tmp_path: Path) -> None:
+    """It may stand in the settings of generation alone, as may what is not applied."""
+    folder = make_model(tmp_path / "told", "t5")
+    for name, edit in (
+        ("config.json", {"decoder_start_token_id": None}),
+        ("generation_config.json", {"decoder_start_token_id": 5, "min_length": 9, "suppress_tokens": [7]}),
+    ):
+        file = folder / name
+        file.write_text(json.dumps(json.loads(file.read_text()) | edit))
+    loaded, seen = load_model(folder, "cpu"), outline(str(folder)).model
+    assert loaded.seam and loaded.seam == seen.seam and loaded.seam.opening == (5,)
+    assert loaded.notes == seen.notes and loaded.notes[-1].endswith("not applied: min_length=9.")
 
 
 def test_the_seam() -> None:

@@ -117,6 +117,20 @@ def test_types_whose_tokenizers_can_be_made_of_nothing_need_theirs_too(tmp_path:
             way(folder)
 
 
+def test_settings_of_generation_that_are_not_applied_are_told(source: Path, tmp_path: Path) -> None:
+    """Before its weights are read too; those that do nothing, and those that a run is given, are not."""
+    told = {"repetition_penalty": 1.3, "suppress_tokens": [7], "min_new_tokens": 0, "do_sample": True, "top_k": 20}
+
+    def edit(folder: Path) -> None:
+        (folder / "generation_config.json").write_text(json.dumps(told))
+
+    folder = edited(source, tmp_path / "copy", edit)
+    for notes in (load_model(folder, "cpu").notes, outline(str(folder)).model.notes):
+        assert notes == (
+            "Settings of its checkpoint that are not applied: repetition_penalty=1.3, suppress_tokens=[7].",
+        )
+
+
 @pytest.mark.parametrize(
     "damage", [{"vocab_size": None}, {"num_attention_heads": 0}, {"hidden_act": "nonsense"}, {"quantization_config": 3}]
 )

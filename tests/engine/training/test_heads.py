@@ -402,7 +402,9 @@ def test_answers_are_those_of_the_target_whatever_its_kind(zoo: Zoo, tmp_path: P
     prompt = plain.tokenizer.encode(load_problems("arithmetic", "train", 1, 7)[0].prompt)
     second = int(plain.session(400).forward(prompt).logits.argmax())
     (folder / "generation_config.json").write_text(
-        json.dumps({"eos_token_id": [EOS, second], "repetition_penalty": 1.3, "do_sample": True})
+        json.dumps(
+            {"eos_token_id": [EOS, second], "repetition_penalty": 1.3, "do_sample": True, "no_repeat_ngram_size": 2}
+        )
     )
     features.build(folder, tmp_path / "made", 6, 1.0, 0, lambda _: None)
     for part, begin, end, start in Features(tmp_path / "made").rows:
