@@ -220,7 +220,8 @@ def _answered(writer: Any, model: Model, problems: list[Problem], chat: bool = F
     prompts = _prompts(model, problems, chat)
     if model.seam:
         sources = [prompt[: model.source_of(prompt)] for prompt in prompts]
-        return list(zip(prompts, written(writer, sources, longest=limit), strict=True))
+        own = written(writer, sources, longest=limit, opening=model.seam.opening, ends=model.tokenizer.stop_ids)
+        return list(zip(prompts, own, strict=True))
     lines = completed(writer, model.tokenizer.hf, prompts, limit, model.context)
     return [(list(line.prompt), list(line.rest)) for line in lines]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -168,19 +168,35 @@ def filled(options: argparse.Namespace, prompts: list[str]) -> dict[str, float]:
     return {name: found[name] or 0.0 for name in ("accept_rate_tested", "tau")}
 
 
-def greedy(model: Any, sources: list[list[int]], rows: int = ROWS, longest: int = LONGEST) -> list[list[int]]:
-    """What a model writes after each source: ids up to the first end, or the `longest`; `rows` sources a time."""
+def greedy(
+    model: Any,
+    sources: list[list[int]],
+    rows: int = ROWS,
+    longest: int = LONGEST,
+    opening: Sequence[int] = (0,),
+    ends: Collection[int] = (1,),
+) -> list[list[int]]:
+    """What a model writes after each source and the decoder's `opening`: ids up to the first of the `ends`, or the
+    `longest`; `rows` sources a time. Openings and ends are those of the embedded family if not given."""
     found: dict[int, list[int]] = {}
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     for at in range(0, len(order), rows):
         some = order[at : at + rows]
-        ids = padded([sources[i] for i in some]).to(model.device)
+        ids, seen = padded([sources[i] for i in some]), padded([[1] * len(sources[i]) for i in some])
         with torch.inference_mode():
             out = model.generate(
-                input_ids=ids, attention_mask=(ids > 0).long(), do_sample=False, num_beams=1, max_new_tokens=longest
+                input_ids=ids.to(model.device),
+                attention_mask=seen.to(model.device),
+                decoder_input_ids=torch.tensor([list(opening)] * len(some), device=model.device),
+                decoder_start_token_id=opening[0],
+                eos_token_id=sorted(ends) or None,
+                pad_token_id=0,
+                do_sample=False,
+                num_beams=1,
+                max_new_tokens=longest,
             )
-        for i, row in zip(some, out[:, 1:].tolist(), strict=True):
-            end = row.index(1) + 1 if 1 in row else len(row)
+        for i, row in zip(some, out[:, len(opening) :].tolist(), strict=True):
+            end = next((n for n, token in enumerate(row, 1) if token in ends), len(row))
             found[i] = row[:end]
     return [found[i] for i in range(len(sources))]
 

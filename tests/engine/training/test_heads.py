@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import save_file
+from transformers import AutoModelForSeq2SeqLM
 
 from engine.draft import chain
 from engine.errors import AssetError, EngineFault, ModelMismatch
@@ -35,6 +36,7 @@ from engine.training.hydra import HydraRecipe
 from engine.training.medusa import MedusaRecipe
 from engine.training.recipes import RECIPES
 from engine.training.sourcecommands import LONGEST
+from engine.training.sourcecommands import greedy as written
 from tests.engine.crossed import SOURCE, Crossed, plain_logits
 from tests.engine.drafters.heads import reference
 from tests.engine.files.test_written import Full
@@ -450,6 +452,24 @@ def test_an_encoder_decoder_writes_its_own_texts(crossed: Crossed, tmp_path: Pat
     wanted = [lab.run("ar", prompt, max_new_tokens=LONGEST).token_ids for prompt in prompts]
     rows = [ids[1:size].tolist() for ids, size in zip(batch.ids, batch.size, strict=True)]
     assert sorted(rows) == sorted(wanted)
+
+
+def test_texts_of_an_encoder_decoder_end_and_begin_as_its_own_do(crossed: Crossed, tmp_path: Path) -> None:
+    """With a further end, sources that hold the embedded family's padding, and a beginning of two tokens."""
+    folder, sources = tmp_path / "t5", [[5, 0, 33, 0, 0, 60, EOS], [60, 8, 21, 4, 9, 33, 12, 5, EOS]]
+    shutil.copytree(crossed.path("t5_gated"), folder)
+    file = folder / "generation_config.json"
+    told = json.loads(file.read_text()) | {"decoder_start_token_id": 50, "forced_bos_token_id": 40}
+    file.write_text(json.dumps(told))
+    first = Lab(load_model(folder, "cpu")).run("ar", sources[0], max_new_tokens=24).token_ids
+    last = next(i for i, token in enumerate(first) if i > 2 and token not in first[:i])
+    file.write_text(json.dumps(told | {"eos_token_id": [EOS, first[last]]}))
+    model = load_model(folder, "cpu")
+    assert model.seam and model.seam.opening == (50, 40)
+    wanted = [Lab(model).run("ar", source, max_new_tokens=24).token_ids for source in sources]
+    assert len(wanted[0]) == last + 1 < len(wanted[1])
+    hf = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    assert written(hf, sources, longest=24, opening=(50, 40), ends=model.tokenizer.stop_ids) == wanted
 
 
 def test_a_block_in_training_is_the_one_of_drafting(context: TrainingContext) -> None:
