@@ -45,6 +45,12 @@ def test_medusa_fills_the_tree_by_rank_and_adds_up_its_paths(lab: Lab) -> None:
         assert scores[i] == pytest.approx(sum(float(logp[d, order[d, r]]) for d, r in enumerate(path)), abs=1e-5)
 
 
+@pytest.mark.parametrize("name", ["medusa", "hydra"])
+def test_a_tree_is_no_deeper_than_there_are_heads(lab: Lab, name: str) -> None:
+    trace = lab.run(name, PROMPT, max_new_tokens=12, tree="best_first", tree_nodes=300, tree_depth=20)
+    assert max(event.levels for event in trace.rounds) == lab.asset(name).heads
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 4])
 def test_a_chain_of_medusa_s_heads_ends_where_its_shape_says(lab: Lab, n: int) -> None:
     drafter = known(Medusa, decoding(lab, "blockwise", PROMPT).method.drafter)

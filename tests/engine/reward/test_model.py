@@ -200,6 +200,7 @@ def test_where_steps_end() -> None:
     ids = [ord(char) for char in " 1 + 1 = 2.\n\n Then x.\n\nend"]
     assert step_ends(ids, decode, SENTENCES) == [11, 21, 26]
     assert step_ends(ids, decode, BLANK_LINE) == [13, 23, 26]
+    assert step_ends([ord("."), ord("a")], decode, ["."]) == [1, 2], "one token may be a step"
     assert not ended("\n\n ", BLANK_LINE) and ended("\n\na\n\n", BLANK_LINE)
 
 

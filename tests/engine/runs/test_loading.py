@@ -43,6 +43,22 @@ def busy() -> Iterator[None]:
     thread.join(20)
 
 
+def test_what_was_measured_of_a_pair_is_taken_for_that_pair_alone() -> None:
+    own = loading.wanted("tiny", {}, {}, "auto")
+    assert own.calibrated and own.forecasts
+    other = loading.wanted("tiny", {"draft": "nobody/knows"}, {}, "auto")
+    assert not other.calibrated and not other.forecasts
+    assert other.models == {**own.models, "draft": "nobody/knows"} and other.assets == own.assets
+
+
+def test_models_are_placed_by_room_only_where_no_device_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "accelerators", lambda: {"cuda:0": 10, "cuda:1": 2})
+    monkeypatch.setattr(loading, "weight_bytes", lambda ref, dtype: 1)
+    found = loading.wanted("tiny", {}, {}, "auto")
+    assert loading.places(found, "auto", {}) == {"target": "cuda:0", "draft": "cuda:0"}
+    assert loading.places(found, "cpu", {"draft": "cuda:1"}) == {"target": "cpu", "draft": "cuda:1"}
+
+
 @pytest.mark.thorough
 def test_threads_may_load_at_once(folder: Path) -> None:
     """transformers sets torch's default dtype, and whether weights are tied, for all threads while it reads some."""

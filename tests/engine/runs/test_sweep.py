@@ -79,6 +79,10 @@ def test_of_a_long_setting_the_part_that_differs_is_told(tmp_path: Path) -> None
         Sweep(tmp_path, {**settings, "methods": [*methods[:-1], "ar"]}, Shard())
     with pytest.raises(ConfigError, match=r"sweep: models\.draft is 'b' there, 'c' here\. Name"):
         Sweep(tmp_path, {**settings, "models": {"target": "a", "draft": "c"}}, Shard())
+    with pytest.raises(ConfigError, match=r"models is \{.*\} there, 'a' here"):
+        Sweep(tmp_path, {**settings, "models": "a"}, Shard())
+    with pytest.raises(ConfigError, match=r"methods is \['sd:gamma=1', .*\] there, \{'all': True\} here"):
+        Sweep(tmp_path, {**settings, "methods": {"all": True}}, Shard())
     with pytest.raises(ConfigError, match=r"methods is \['sd:gamma=1', .*\] there, None here"):
         Sweep(tmp_path, {"models": settings["models"]}, Shard())
 
