@@ -158,6 +158,7 @@ def test_large_counters_cost_nothing() -> None:
 def test_own_runs_lie_beside_reports_with_the_same_definitions() -> None:
     ours, theirs = beside({"Chain": [sd()]}, sample("vllm-summary.json"))
     assert ours["rounds"] == 3 and ours["drafted"] == 9 and ours["tau"]["mean"] == pytest.approx(1 + 5 / 3)
+    assert ours["accept_by_depth"]["depth"] == [1, 2, 3] == theirs["accept_by_depth"]["depth"]
     assert (ours["label"], theirs["label"]) == ("Chain", "vLLM") and ours.keys() == theirs.keys()
     assert own("Chain", [sd(), sd()])["reports"] == 2
 
@@ -322,6 +323,7 @@ def test_contradicting_passes_are_told() -> None:
         ({"per_step_accepted": [2**40], "per_step_drafted": [2**40]}, "1000 are the limit"),
         ({"acceptance_histogram": [1] * 2000}, "1000 are the limit"),
         ({"mean_acceptance_length": 1.5}, "tokens a pass is 1.5, its counts give 1.23"),
+        ({"mean_acceptance_length": 1.0}, "tokens a pass is 1, its counts give 1.23"),
     ):
         changed = told | {"metrics": {"speculative_decoding": held | change}}
         with pytest.raises(TraceError, match=says):
