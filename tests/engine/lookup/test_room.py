@@ -39,6 +39,9 @@ def test_free_memory_is_the_machines_or_what_the_container_leaves(
         (tmp_path / name).write_text(text)
         monkeypatch.setattr(room, name, tmp_path / name)
     assert free_memory() == 2000
+    (tmp_path / "USED").unlink()
+    assert free_memory() == 4096, "of a limit of which nobody knows what is used nothing is told"
+    (tmp_path / "USED").write_text("1000\n")
     (tmp_path / "LIMIT").write_text("max\n")
     assert free_memory() == 4096
     (tmp_path / "MEMINFO").unlink()

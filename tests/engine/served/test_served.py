@@ -312,6 +312,14 @@ def test_bad_input_is_told(data: bytes, says: str) -> None:
         read_reports(data, "it")
 
 
+def test_counters_without_passes_or_without_positions_give_no_histogram() -> None:
+    passes, accepted = "vllm:spec_decode_num_drafts_total 9\n", "vllm:spec_decode_num_accepted_tokens_total 12\n"
+    by_place = 'vllm:spec_decode_num_accepted_tokens_per_pos_total{position="0"} 12\n'
+    for said, steps in ((passes + accepted, 9), (by_place + accepted, None)):
+        (report,) = read_reports(said.encode(), "it")
+        assert (report.steps, report.accepted, report.histogram) == (steps, 12, ())
+
+
 def test_contradicting_passes_are_told() -> None:
     told = json.loads((SAMPLES / "vllm-summary.json").read_text())
     held = told["metrics"]["speculative_decoding"]
