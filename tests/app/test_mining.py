@@ -160,6 +160,14 @@ def begun(folder: Folder, visitor: Visitor, number: int) -> Path:
     return path
 
 
+def test_a_file_has_a_key_of_32_hexadecimal_digits(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    for wrong in ("", "0" * 31, "0" * 31 + "g", "A" * 32):
+        with pytest.raises(ConfigError, match="32 hexadecimal digits"):
+            folder.file(wrong)
+    assert folder.file("0" * 32, "a") != folder.file("0" * 32, "b") != folder.file("1" * 32, "b")
+
+
 def test_who_makes_up_keys_forgets_files_of_their_own_address(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "visitors", keep=8)
     others = [begun(folder, Visitor(name, KEY), i) for i, name in enumerate("abc")]

@@ -258,7 +258,7 @@ def test_what_loaded_models_run_otherwise_is_said_of_those_that_are_named_else_o
 def test_runs_are_forgotten():
     now = [0.0]
     store = RunStore(keep_runs=2, keep_seconds=10, clock=lambda: now[0])
-    for wrong in ("g" * 32, "0" * 31):
+    for wrong in ("g" * 32, "0" * 31, "0" * 31 + "g"):
         with pytest.raises(ConfigError, match="32 hexadecimal digits"):
             store.open(wrong)
     ids = [f"{i:032x}" for i in range(4)]
@@ -269,6 +269,13 @@ def test_runs_are_forgotten():
     now[0] = 11
     store.open(ids[3])
     assert store.get(ids[2]) is None
+
+
+def test_the_oldest_finished_run_makes_room_as_another_begins():
+    store = RunStore(keep_runs=2)
+    ids = [finished(store, number) for number in range(2)]
+    store.open("f" * 32)
+    assert [store.get(run) is not None for run in (*ids, "f" * 32)] == [False, True, True]
 
 
 def test_a_page_that_asks_while_events_are_written_down_gets_those_before():
