@@ -140,7 +140,8 @@ def lowest(values_BT: Tensor, n_B: Tensor) -> Tensor:
 
 def hide(sizes_B: Tensor, width: int) -> Tensor:
     """Places to hide [B, width]: for each row a number drawn evenly from 1 to its size, and so many random places."""
-    order = torch.rand(len(sizes_B), width)
-    order = order.masked_fill(torch.arange(width) >= sizes_B[:, None], 2.0).argsort(1).argsort(1)  # rank of a place
-    most = (torch.rand(len(sizes_B)) * sizes_B).long() + 1
+    device = sizes_B.device
+    order, places = torch.rand(len(sizes_B), width, device=device), torch.arange(width, device=device)
+    order = order.masked_fill(places >= sizes_B[:, None], 2.0).argsort(1).argsort(1)  # rank of a place
+    most = (torch.rand(len(sizes_B), device=device) * sizes_B).long() + 1
     return order < most[:, None]

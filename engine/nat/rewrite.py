@@ -52,8 +52,9 @@ class RewriteNat(Cmlm):
             rows = self.decoder(self.embed(canvas), there, states, seen)[hidden]
             logits = self.frozen.logits(rows)
             tokens.append(F.cross_entropy(logits, target_BT[hidden], reduction="none"))
-            drawn = logits.detach().softmax(-1).index_fill(-1, torch.tensor(PAD), 0.0).multinomial(1)[:, 0]
-            canvas = canvas.masked_scatter(hidden, drawn)
+            shares = logits.detach().softmax(-1)
+            shares[:, PAD] = 0.0
+            canvas = canvas.masked_scatter(hidden, shares.multinomial(1)[:, 0])
             hidden = (canvas != target_BT) & there
             found = self.wrong(canvas, there, states, seen)
             places.append(F.binary_cross_entropy_with_logits(found[there], hidden[there].float(), reduction="none"))

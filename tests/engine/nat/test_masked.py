@@ -184,6 +184,14 @@ def trained(kind: str, target: Model, steps: int) -> tuple[Any, list[float]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_loss_is_made_where_its_texts_are(kind: str, target: Model) -> None:
+    """And not on the default device of torch."""
+    system, _ = trained(kind, target, 0)
+    with torch.device("meta"):
+        assert system.loss(SOURCES, TEXTS).device.type == "cpu"
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_training_lowers_the_loss(kind: str, target: Model) -> None:
     system, losses = trained(kind, target, 12)
     assert losses[-1] < 0.9 * losses[0]
