@@ -1,6 +1,6 @@
 """The catalogue of cards, as the page orders them: those of the families below, then those of other files here."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -10,7 +10,23 @@ from engine.methods.compose import composed
 
 FAMILIES = ("chains", "lookups", "trees", "judges", "nat")
 _others = [info.name for info in iter_modules(__path__) if info.name not in (*FAMILIES, "compose")]
-CARDS: tuple[Card, ...] = tuple(
+
+
+def apart(cards: Iterable[Card]) -> tuple[Card, ...]:
+    """The cards, none of which stands in place of another.
+
+    Raises:
+        ValueError: two cards have the same name.
+    """
+    found: dict[str, Card] = {}
+    for card in cards:
+        if card.name in found:
+            raise ValueError(f"{card.name!r} names two cards: {found[card.name].title} and {card.title}")
+        found[card.name] = card
+    return tuple(found.values())
+
+
+CARDS: tuple[Card, ...] = apart(
     card for name in (*FAMILIES, *_others) for card in import_module(f"{__name__}.{name}").CARDS
 )
 

@@ -1,6 +1,7 @@
 """Cards from parts: knobs of all three, defaults and origins of the card, needs of the parts."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from engine.drafters import DRAFTERS
 from engine.errors import ConfigError
-from engine.methods import CARDS, get_card
+from engine.methods import CARDS, apart, get_card
 from engine.methods.compose import composed, make_card, parts
 from engine.parts import title_of
 from engine.rules import RULES
@@ -116,3 +117,11 @@ def test_a_card_names_its_papers_as_the_pages_of_methods_do() -> None:
     titles = {title for card in CARDS for title in re.findall(r"'([^']+)'", card.paper)}
     assert len(titles) > 20
     assert not [title for title in titles if not any(f'"{title}{end}' in told for end in '":')]
+
+
+def test_a_card_does_not_stand_in_place_of_another() -> None:
+    """Whose name would run it from then on, and list both."""
+    mine = replace(get_card("pld"), name="sd", title="Mine")
+    with pytest.raises(ValueError, match="'sd' names two cards: Speculative decoding and Mine"):
+        apart([*CARDS, mine])
+    assert apart(CARDS) == CARDS
