@@ -347,8 +347,8 @@ def as_text(table: dict[str, dict[str, Any]]) -> str:
 def quality_lines(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The quality of each method with its intervals, a line each below a heading; measures that none has are absent."""
     shown = [name for name in MEASURES if any(name in row for row in found.values())]
-    return [f"{'method':28}" + "".join(f"{MEASURES[name]:>26}" for name in shown)] + [
-        f"{name:28}" + "".join(f"{spread(row.get(measure), measure in SHARES) or '-':>26}" for measure in shown)
+    return [f"{'method':28}" + "".join(f" {MEASURES[name]:>25}" for name in shown)] + [
+        f"{name:28}" + "".join(f" {spread(row.get(measure), measure in SHARES) or '-':>25}" for measure in shown)
         for name, row in found.items()
     ]
 

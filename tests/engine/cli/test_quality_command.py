@@ -9,6 +9,7 @@ import pytest
 
 from engine.analysis.intervals import as_json, gap_interval, mean_interval
 from engine.cli import main
+from engine.cli.compare import quality_lines
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.methods import CARDS
@@ -159,3 +160,10 @@ def test_calibrate_is_led_along_a_row_s_solution(
     )
     assert main(["calibrate", "--prompts", str(rows), "--teacher-forced", *pair, "--json"]) == 0
     assert seen == ["because, so 7", "so 8"]
+
+
+def test_a_wide_interval_does_not_run_into_the_number_before_it() -> None:
+    """Two prompts whose answers differ much in length tell little of their mean."""
+    wide = {"mean": 25.0, "low": 0.0, "high": 1367504383832.8, "n": 2}
+    measures = {"same_as_ar": {"mean": 1.0, "low": 0.342, "high": 1.0, "n": 2}, "response_tokens": wide}
+    assert "(34.2 to 100.0) 25.0 (0.0 to 1367504383832.8)" in quality_lines({"ar": measures})[1]
