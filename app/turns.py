@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from app.answers import fault_words, log_fault
 from app.request import Lane, Request
 from engine.config import Card
 from engine.errors import LabError
@@ -85,6 +86,9 @@ def in_turns(lab: LabLike, request: Request) -> Turns:
                     event = next(stream, None)
                 except LabError as error:
                     event = RunEnded("error", message=str(error))
+                except Exception as error:  # of a part, perhaps one from outside: it is not the other lanes'
+                    log_fault(error, lane.key)
+                    event = RunEnded("error", message=fault_words(error))
                 if event is None or isinstance(event, RunEnded):
                     going.remove((lane, stream))
                 if event is not None:

@@ -54,6 +54,24 @@ def test_lanes_take_turns_one_round_each(service):
     assert all(a != b for a, b in pairwise(together)), "two rounds of one lane in a row while the other is still open"
 
 
+def test_a_part_that_fails_ends_its_lane_and_no_other(service, lab, monkeypatch, caplog):
+    """A drafter from outside that names a token of no vocabulary, for one: torch's words, which are for the log."""
+    whole = lab.stream
+
+    def stream(method, **settings):
+        for number, event in enumerate(whole(method, **settings)):
+            if method == "chain" and number == 3:
+                raise IndexError("index out of range in self")
+            yield event
+
+    monkeypatch.setattr(lab, "stream", stream)
+    ends = {key: event for key, event in events_of(service.run(ask(service))) if event["kind"] == "end"}
+    assert {key: end["reason"] for key, end in ends.items()} == {"plain": "limit", "chain": "error", "wary": "limit"}
+    assert ends["chain"]["message"].startswith("The lab failed (IndexError).") and ends["chain"]["text"]
+    (line,) = (record for record in caplog.records if record.exc_info)
+    assert line.getMessage() == "chain failed" and "out of range" in str(line.exc_info[1])
+
+
 def test_the_verdict_says_how_many_lanes_took_turns(service):
     for lanes, how in (
         (("plain", "chain", "wary"), "(once, 3 lanes in turns, so only roughly, "),
