@@ -23,6 +23,7 @@ export function watchFrame(element) {
   if (parent === window) return;
   const resizer = () => /** @type {Framed} */ (window).parentIFrame;
   const root = document.documentElement;
+  root.toggleAttribute("data-framed", true);
   /** @type {Around | null} */
   let around = null;
   let asked = false;

@@ -62,6 +62,22 @@ def test_nothing_of_the_page_is_cut_off(framed: tuple[Page, Frame]) -> None:
         frame.wait_for_function(TALL, polling=50)
 
 
+def test_a_frame_does_not_grow_while_a_recording_comes(visit: Callable[..., Page]) -> None:
+    """What is as tall as the window would make the frame taller, and so itself, again and again."""
+    page, held = visit(wait=False), list[Any]()
+    page.add_init_script(RESIZER)
+    page.route("**/around", lambda route: route.fulfill(body=AROUND, content_type="text/html"))
+    page.route("**/lab/trace*", lambda route: held.append(route))
+    page.goto(page.url.partition("?")[0] + "around")
+    frame = page.main_frame.child_frames[0]
+    frame.wait_for_function("/Opening/.test(document.querySelector('.stage')?.textContent)")
+    heights = list[int]()
+    for _ in range(2):
+        page.wait_for_timeout(1500)
+        heights.append(frame.evaluate("innerHeight"))
+    assert heights[1] <= heights[0] + 20 and heights[1] < 1500, heights
+
+
 def test_what_floats_is_where_it_is_seen(framed: tuple[Page, Frame]) -> None:
     page, frame = framed
     frame.wait_for_function(TALL, polling=50)
