@@ -126,6 +126,14 @@ def test_a_draft_token_that_is_reviewed_is_named_itself_and_not_by_what_the_text
     assert min(drawer.locator(".reviewed > *").evaluate_all(gaps)) >= 7
 
 
+def test_a_whole_run_under_review_fits_a_narrow_window(visit_cases: Any) -> None:
+    page = visit_cases("?trace=first_look", viewport={"width": 390, "height": 844})
+    page.keyboard.press("n")
+    page.locator("dialog.drawer").get_by_role("button", name="The whole run").click()
+    expect(page.locator(".reviewed .piece")).to_contain_text("coins")
+    assert page.locator(".drawer-body").evaluate("(one) => one.scrollWidth <= one.clientWidth")
+
+
 def test_reviews_of_runs_from_others_are_text_and_lead_nowhere_else(visit: Any, tmp_path: Path) -> None:
     page = visit()
     page.locator(".lane .k").first.click()
