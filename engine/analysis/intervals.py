@@ -20,6 +20,7 @@ from engine.analysis.grouping import added, summed
 from engine.trace.sums import Sums
 
 RESAMPLES = 2_000  # of a bootstrap
+FARTHEST = 20.0  # a bound of a quotient that many times its mean, or that part of it, says nothing
 ROOM = 1_000_000  # numbers drawn at a time, some 8 MB
 Estimate = Callable[[NDArray[Any]], NDArray[Any]]  # of sums of columns [..., k]
 
@@ -215,7 +216,8 @@ def estimate_interval(
     `rows` [n, k] hold a row a prompt; `estimate` takes sums of the columns [k] or [n, k] to the number, and has to be a
     smooth function of them, as quotients and BLEU are. Of a mean it is `mean_interval`. `positive`: the interval is
     that of the logarithm, for speeds and other quotients, where neither they nor what is left without a row is 0. None
-    without rows or where the estimate is not finite; no bounds from one row, nor where one row makes or breaks it.
+    without rows or where the estimate is not finite; no bounds from one row, nor where one row makes or breaks it, nor
+    of a logarithm where they would lie more than 20 times off, as those of two unlike prompts do.
     """
     data = np.asarray(rows, dtype=np.float64)
     n = len(data)
@@ -232,6 +234,8 @@ def estimate_interval(
     logarithm = positive and mean > 0 and bool((without > 0).all())
     scaled = np.log(without) if logarithm else without
     half = _t(confidence, n - 1) * math.sqrt((n - 1) / n * float(((scaled - scaled.mean()) ** 2).sum()))
+    if logarithm and half > math.log(FARTHEST):
+        return Interval(mean, None, None, n)
     if logarithm:
         return Interval(mean, mean * math.exp(-half), mean * math.exp(half), n)
     return Interval(mean, mean - half, mean + half, n)

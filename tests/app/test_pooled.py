@@ -229,6 +229,9 @@ def test_one_prompt_has_no_interval_and_so_no_whiskers():
     assert shares["figure"]["data"][0]["customdata"] == ["95 % 25.0\u00a0% to 75.0\u00a0%, n = 9"], (
         "as the page writes them"
     )
+    unlike = {**row, "tau": {"mean": 4.6, "low": None, "high": None, "n": 2}}
+    (drawn,) = pooled_figures.of_methods({"prompts": 2, "methods": [many, unlike]})
+    assert drawn["caption"].endswith(" over 2 prompts; without whiskers: too few, or too unlike, for an interval.")
 
 
 def test_what_the_title_says_is_not_said_again_below():

@@ -258,11 +258,11 @@ def run(tokens: int, rounds: int, accepted: int, drafted: int, ms: float = 1.0) 
 
 
 def test_numbers_of_runs_are_over_prompts_with_the_runs_of_one_taken_together() -> None:
-    each = [run(8, 2, 6, 8, 2.0), run(4, 2, 2, 8, 4.0), run(9, 3, 5, 6, 1.0)]
+    each = [run(8, 2, 6, 8, 2.0), run(4, 2, 2, 8, 4.0), run(9, 3, 5, 6, 3.0)]
     found, two = of_sums(each, ["a", "a", "b"]), [(8, 16), (5, 6)]
     assert found["accept_rate_drafted"] == found["accept_rate_tested"] == clustered_share(two)
     assert found["tau"] == quotient_interval([12, 9], [4, 3])
-    assert found["tokens_per_s"] == mean_interval([2000.0, 9000.0], positive=True)
+    assert found["tokens_per_s"] == mean_interval([2000.0, 3000.0], positive=True)
     assert bounds(found["tokens_per_s"])[0] > 0
     alone = of_sums(each, ["a"] * 3)
     assert [one and (one.low, one.n) for one in alone.values()] == [(None, 1)] * 4
@@ -294,8 +294,8 @@ def test_a_quotient_has_the_interval_of_its_logarithm() -> None:
     assert found is not None and found.mean == pytest.approx(2.0) and found.n == 2
     half = 12.7062 * math.log((7 / 3) / (3 / 2)) / 2
     assert bounds(found) == pytest.approx((2 * math.exp(-half), 2 * math.exp(half)), rel=1e-4)
-    both = quotient_interval([3, 7], [2, 3], [4, 6], [1, 9])  # over 6/9 and 4/1
-    half = 12.7062 * math.log((7 / 3) / (6 / 9) / ((3 / 2) / (4 / 1))) / 2
+    both = quotient_interval([3, 7], [2, 3], [4, 6], [4.4, 5.6])  # over 6/5.6 and 4/4.4
+    half = 12.7062 * math.log((7 / 3) / (6 / 5.6) / ((3 / 2) / (4 / 4.4))) / 2
     assert both is not None and both.mean == pytest.approx(2.0)
     assert bounds(both)[1] == pytest.approx(2 * math.exp(half), rel=1e-4)
     assert width(quotient_interval([3, 7], [2, 3], confidence=0.5)) < width(found) / 2
@@ -303,6 +303,14 @@ def test_a_quotient_has_the_interval_of_its_logarithm() -> None:
     assert one is not None and (one.low, one.high, one.n) == (None, None, 1) and one.mean == pytest.approx(1.5)
     assert quotient_interval() is quotient_interval([], []) is quotient_interval([2, 3], [0, 0]) is None
     assert quotient_interval([0, 0], [2, 3]) == Interval(0.0, 0.0, 0.0, 2), "no logarithm"
+
+
+def test_bounds_that_would_say_nothing_are_none() -> None:
+    """Two prompts of which one takes 1.6 times the other are within a factor of 20 of their mean, 1.7 times are not."""
+    near, far = (mean_interval([100.0, 100.0 * times], positive=True) for times in (1.6, 1.7))
+    assert 130 / 20 < bounds(near)[0] < 130 < bounds(near)[1] < 130 * 20
+    assert far == Interval(135.0, None, None, 2)
+    assert mean_interval([100.0, 170.0]) != far, "only of logarithms"
 
 
 @pytest.mark.parametrize("over_rows", [estimate_interval, drawn_interval])
