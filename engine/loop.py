@@ -13,7 +13,7 @@ import torch
 
 from engine.config import Card, KnobValue, RunConfig, Writer
 from engine.draft import EMPTY, Draft
-from engine.errors import EngineFault
+from engine.errors import EngineFault, shown
 from engine.model import Forward, Session, Tokenizer
 from engine.model.devices import synchronise
 from engine.parts import Choosing, Context, Drafter, Early, Kit, Outcome, Rule
@@ -139,7 +139,7 @@ class Decoding:
     def _round(self) -> Round:
         watch = Stopwatch(self._now)
         context = self._context()
-        draft = self.method.drafter.propose(context, self.method.shape)
+        draft = self._proposed(context)
         draft_ms = watch.lap()
         wanted: Draft | None = None if self.writer == "nat" else draft  # by the target, to read it in one pass
         early_ms = 0.0
@@ -155,6 +155,23 @@ class Decoding:
         if self._early and wanted is not draft:
             round_.extras["early_ms"] = early_ms
         return round_
+
+    def _proposed(self, context: Context) -> Draft:
+        """What the drafter proposes, held to what the target can read.
+
+        Raises:
+            EngineFault: it is no draft, or holds tokens that the target does not have.
+        """
+        draft, who = self.method.drafter.propose(context, self.method.shape), self.method.card.drafter
+        if not isinstance(draft, Draft):
+            raise EngineFault(f"The drafter {who!r} gave {shown(draft)} in round {self.index}, which is not a Draft.")
+        tokens, vocab = draft.read.tokens, self.target.vocab
+        if tokens and (min(tokens) < 0 or max(tokens) >= vocab):
+            odd = next(token for token in tokens if not 0 <= token < vocab)
+            raise EngineFault(
+                f"The drafter {who!r} drafted token {odd} in round {self.index}: the target has 0 to {vocab - 1}."
+            )
+        return draft
 
     def _keep(self, draft: Draft, forward: Forward, read: bool) -> Round:
         """Let the rule decide, commit what it accepts, tell the parts, and write the round down."""

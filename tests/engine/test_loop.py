@@ -2,12 +2,15 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import engine.loop
 from engine.config import RunConfig
+from engine.draft import Draft, chain
+from engine.drafters.model import ModelDrafter
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.runs.running import begin
@@ -82,6 +85,24 @@ def check_stops(reason: str) -> None:
 @pytest.mark.parametrize("reason", ["eos", "stop"])
 def test_stops_cut_the_span(reason: str) -> None:
     check_stops(reason)
+
+
+@pytest.mark.parametrize(
+    ("draft", "words"),
+    [
+        (chain((1, 5)), "drafted token 5 in round 0: the target has 0 to 4"),
+        (chain((-1,)), "drafted token -1 in round 0"),
+        (replace(chain((1,)), beside=chain((7,))), "drafted token 7"),
+        (None, "gave None in round 0, which is not a Draft"),
+    ],
+    ids=["beyond", "below", "beside", "none"],
+)
+def test_a_draft_that_the_target_cannot_read_names_its_drafter(
+    draft: Draft | None, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ModelDrafter, "propose", lambda *_: draft)
+    end = toy_lab(V=5).run("sd", "ab", max_new_tokens=8).end
+    assert end is not None and end.reason == "error" and str(end.message).startswith(f"The drafter 'model' {words}")
 
 
 def test_a_stop_string_may_be_long(toy: Lab) -> None:
