@@ -16,7 +16,7 @@ from torch import Tensor
 from engine.config import Sampling
 from engine.draft import Draft, SparseDistributions
 from engine.errors import EngineFault
-from engine.model.session import NAN
+from engine.model.session import nan
 from engine.sampling import distribution, first_argmax, pick, read, sent, wide
 from engine.trace.events import TopN
 
@@ -85,7 +85,7 @@ class RoundView:
             return read(*parts)
         (faulty,), *numbers = read(torch.isnan(self.logits).any(), *parts)
         if faulty:
-            raise EngineFault(NAN)
+            raise EngineFault(nan("target"))
         return numbers
 
     def _bring(self, names: set[str]) -> None:

@@ -88,7 +88,8 @@ class Lookahead:
         if window is None or beside is None or len(rows) != len(beside):  # a rule may have had the draft left unread
             return
         last = first_argmax(rows[-window.width :])
-        answers = last.tolist() if rows.device.type == "cpu" else sound(last, rows)[0]  # there the session has looked
+        here = rows.device.type == "cpu"  # there the session has looked
+        answers = last.tolist() if here else sound(last, rows, whose="target")[0]
         root = outcome.tokens[-1 - len(outcome.emitted)]
         for first, tail in window.ngrams(root, answers):
             self.pool.put(first, tail, Met(self.history.trajectory, self._round), self._most)

@@ -19,10 +19,14 @@ from engine.model.tokens import common_prefix
 from engine.sampling import sent
 
 PIECE = 1024  # rows of a long prompt that are run together: masks and layers then take memory linear in its length
-NAN = (
-    "The model returned NaN logits; this run ends here. In a half type its numbers may be too large: try "
-    "dtype='float32'. Where they are in that already, its weights are at fault."
-)
+
+
+def nan(whose: str = "model") -> str:
+    """That `whose` logits are no numbers, and what may help."""
+    return (
+        f"The {whose} returned NaN logits; this run ends here. In a half type its numbers may be too large: try "
+        "dtype='float32'. Where they are in that already, its weights are at fault."
+    )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -101,7 +105,7 @@ class Session:
         pos, block = self._layout(at, n, draft)
         rows = self.decoder.run(self._cache, New(ids, pos, at, block, proposes=self.proposes), self.taps, size + 1)
         if not checked or rows.logits.device.type == "cpu":
-            check_finite(rows.logits)
+            check_finite(rows.logits, "draft model" if self.proposes else "model")
         self._tokens, self._draft = tokens, draft
         self.fed += n - start + size
         last, taps = rows.last, rows.taps
@@ -224,11 +228,11 @@ class Session:
         return list(self._tokens)
 
 
-def check_finite(logits: Tensor) -> None:
-    """Raise when a run has gone numerically wrong.
+def check_finite(logits: Tensor, whose: str = "model") -> None:
+    """Raise when a run has gone numerically wrong, and tell `whose` numbers.
 
     Raises:
         EngineFault: a logit is NaN.
     """
     if torch.isnan(logits.sum()) and torch.isnan(logits).any():  # sums are NaN of infinities too
-        raise EngineFault(NAN)
+        raise EngineFault(nan(whose))

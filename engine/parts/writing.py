@@ -12,7 +12,7 @@ from torch import Tensor
 
 from engine.draft import EMPTY, Draft, chain
 from engine.errors import EngineFault
-from engine.model.session import NAN, check_finite
+from engine.model.session import check_finite, nan
 from engine.parts.protocols import ChainShape, Context, Ending, Stepwise, Weighing
 from engine.sampling import distribution, drawn, first_argmax, pick, read, sent
 from engine.trace.records import RoundExtras
@@ -182,7 +182,7 @@ def _step_by_step(
         row = after(text) if onward is None else onward.ahead(torch.tensor([token], device="cpu"))
     if onward is not None and made.tokens:
         onward.told(made.tokens)
-        check_finite(torch.cat(made.rows))
+        check_finite(torch.cat(made.rows), "draft model")
     return made
 
 
@@ -297,15 +297,18 @@ def first_choices(row_1V: Tensor, limit: int, onward: Ahead) -> list[int]:
     return tokens
 
 
-def sound(ids_N: Tensor, rows_NV: Tensor, more_N: Tensor | None = None) -> tuple[list[int], list[float]]:
-    """Ids, and perhaps more numbers, on the host by one transfer, if the rows that they come from are sound.
+def sound(
+    ids_N: Tensor, rows_NV: Tensor, more_N: Tensor | None = None, whose: str = "draft model"
+) -> tuple[list[int], list[float]]:
+    """Ids, and perhaps more numbers, on the host by one transfer, if the rows of `whose` logits that they come from are
+    sound.
 
     Raises:
         EngineFault: a logit is NaN.
     """
     ids, (faulty,), *more = read(ids_N, torch.isnan(rows_NV).any(), *([] if more_N is None else [more_N]))
     if faulty:
-        raise EngineFault(NAN)
+        raise EngineFault(nan(whose))
     return ids, more[0] if more else []
 
 

@@ -130,5 +130,5 @@ def test_a_draft_of_nan_ends_the_run(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Session, "ahead", lambda self, id_1: whole(self, id_1) * torch.nan)
     lab, card = zoo.lab("llama", draft="copy"), get_card("sd")
     decoding = begin(lab, card, RunConfig("sd", (5, 9, 33, 7), max_new_tokens=8, knobs=card.resolve({"gamma": 4})))
-    with pytest.raises(EngineFault, match="NaN"):
+    with pytest.raises(EngineFault, match="The draft model returned NaN logits"):
         list(decoding.run())

@@ -268,8 +268,12 @@ def test_nan_logits_end_the_run(zoo: Zoo) -> None:
     broken = copy.copy(zoo.model("llama"))
     broken.decoder = copy.copy(broken.decoder)
     broken.decoder.lm_head = Product(broken.decoder.lm_head.weight * torch.nan)  # type: ignore[attr-defined]
-    with pytest.raises(EngineFault, match=r"NaN .*in that already, its weights are at fault"):
+    with pytest.raises(EngineFault, match=r"The model returned NaN .*in that already, its weights are at fault"):
         broken.session(32).forward(PROMPT)
+    drafting = broken.session(32)
+    drafting.proposes = True
+    with pytest.raises(EngineFault, match="The draft model returned NaN"):
+        drafting.forward(PROMPT * 4)  # more rows than go through numpy
 
 
 def test_a_failed_pass_leaves_a_usable_session(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
