@@ -8,7 +8,7 @@ import { rich } from "../draw.js";
 import { MAX_URL } from "../link.js";
 import { refocused } from "../refocus.js";
 import { reviewPanel } from "./panel.js";
-import { drawReviewers, leadTo, reviewedLink } from "./reviewers.js";
+import { drawReviewers, leadTo, reviewedLink, reviewedPlace } from "./reviewers.js";
 import { change, keep, load, onReviews, PLACES } from "./reviews.js";
 import { keyOf, placeOf, unended } from "./runreviews.js";
 
@@ -163,9 +163,8 @@ function undo({ save, draw }) {
     save();
     draw();
   };
-  return [
-    h("p.quiet.row", { role: "status" }, "Deleted. ", h("button", { type: "button", id: UNDO, onclick }, "Undo")),
-  ];
+  const words = h("span", {}, `Deleted: the review of ${review.of ? reviewedPlace(review.of) : key}.`);
+  return [h("p.quiet.row", { role: "status" }, words, h("button", { type: "button", id: UNDO, onclick }, "Undo"))];
 }
 
 /** What was reviewed in runs: starred first, then the newest. @param {Room} room */

@@ -215,10 +215,14 @@ export function leadTo({ store, lab }, key, of) {
 /** Where a review of a run is: a link to it, where an address can show it.
  * @param {ReviewedPlace} of @param {(event: MouseEvent) => void} [onclick] */
 export function reviewedLink(of, onclick) {
-  const { place, method, round, position, piece, view } = of;
-  const where = { token: `position ${position}`, round: `round ${round}`, run: "the whole run" }[place];
-  const text = place === "run" ? `${method}, ${where}` : `${method}, ${where}: ${visible(piece.slice(0, 60))}`;
-  return view.startsWith("?")
-    ? h("a", { href: view, onclick }, text)
+  const text = reviewedPlace(of);
+  return of.view.startsWith("?")
+    ? h("a", { href: of.view, onclick }, text)
     : h("button.link", { type: "button", onclick, disabled: !onclick }, text);
+}
+
+/** What was reviewed, in words. @param {ReviewedPlace} of */
+export function reviewedPlace({ place, method, round, position, piece }) {
+  const where = { token: `position ${position}`, round: `round ${round}`, run: "the whole run" }[place];
+  return place === "run" ? `${method}, ${where}` : `${method}, ${where}: ${visible(piece.slice(0, 60))}`;
 }
