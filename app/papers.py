@@ -164,7 +164,9 @@ def _item(paper: Paper, item: Item, cards: Mapping[str, Card]) -> dict[str, Any]
         "source": list(item.source),
         "printed": [_printed(asdict(table), order) for table in item.printed],
         "ours": [_ours(table, order) for table in tables],
-        "checks": [{"says": c.says, "outcome": told["outcome"], "evidence": evidence(c, told)} for c, told in checks],
+        "checks": [
+            {"says": c.says, "outcome": told["outcome"], "evidence": _minus(evidence(c, told))} for c, told in checks
+        ],
         "live": _live(item, cards),
         "cases": list(item.cases),
     }
@@ -207,7 +209,12 @@ def _head(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _told(cell: Mapping[str, Any] | None, shape: str) -> str | None:
-    return None if cell is None else estimate(cell, shape)
+    return None if cell is None else _minus(estimate(cell, shape))
+
+
+def _minus(text: str) -> str:
+    """Words with the minus sign that the rest of the page writes before numbers below 0."""
+    return re.sub(r"(?<!\w)-(?=\d)", "\u2212", text)
 
 
 def _live(item: Item, cards: Mapping[str, Card]) -> dict[str, Any] | None:

@@ -76,7 +76,7 @@ def test_a_paper_has_its_numbers_ours_and_what_decides(http: TestClient) -> None
     phases = next(item for item in heterogeneous["items"] if item["id"] == "T6")["ours"][0]
     assert phases["columns"] == ["draft", "target", "other"]
     areas = next(item for item in judged["items"] if item["id"] == "F7")["checks"][0]["evidence"]
-    assert areas == "does not hold: -0.0077 (-0.0112 to -0.0043) ROC area, difference, wanted above 0"
+    assert areas == "does not hold: \u22120.0077 (\u22120.0112 to \u22120.0043) ROC area, difference, wanted above 0"
     curve = next(item for item in judged["items"] if item["id"] == "F3")["ours"][0]
     assert curve["columns"] == ["accepted tokens a target call", "right answers, %"] and curve["figure"]["data"]
 
