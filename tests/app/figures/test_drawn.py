@@ -64,7 +64,8 @@ def test_measures_of_many_runs_have_the_form_of_their_kind() -> None:
     ]
     assert [one["caption"] for one in drawn] == [
         "Mean and 95 % over 9 prompts.",
-        "Mean and 95 % over 9 prompts; dashed: the plain target.",
+        "Mean and 95 % over 9 prompts; without whiskers: too few, or too unlike, for an interval; dashed: the plain "
+        "target.",
         *["Mean and 95 % over 9 prompts."] * 2,
     ]
     tau, speed, right, bleu = (one["figure"] for one in drawn)
