@@ -13,6 +13,7 @@ import { cut, tip } from "./draw.js";
 import { offer } from "./figure.js";
 import { roundsOf, siblings } from "./numbers.js";
 import { pictureOf } from "./picture.js";
+import { noTab } from "./rooms/address.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -24,6 +25,7 @@ import { pictureOf } from "./picture.js";
 
 /** @type {Figure[]} */
 const ALL = [...FIGURES, ...TCR_FIGURES];
+const IDS = ALL.map(({ id }) => id);
 const LIVE_MS = 250;
 
 /** The elements that are filled anew. */
@@ -71,6 +73,12 @@ export function mount(element, store, lab) {
   for (const topic of /** @type {const} */ (["runs", "data", "time"])) store.on(topic, live);
   store.on("filters", later);
   store.on("options", (name) => (name === "stage" || name === "figure") && later());
+  const there = () => {
+    const none = noTab("figure", store.options.figure, IDS);
+    if (none) lab?.ui.notify(none);
+  };
+  store.on("options", (name) => name === "figure" && there());
+  there();
   store.on("cursor", () => lockedRun(store) !== state.run && later());
   const sized = new ResizeObserver((entries) => {
     for (const { target, contentRect } of entries) {

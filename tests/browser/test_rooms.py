@@ -25,6 +25,18 @@ def test_a_room_has_an_address_and_back_leads_out(visit):
     page.locator("[data-room=runs] .pooled").wait_for()
 
 
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("?room=judge&judge=tables", "a link's judge is one of mismatches, table,"),
+        ("?room=trajectories&trajectories=tree", "a link's trajectories is one of trajectories, trees."),
+        ("?figure=nowhere", "a link's figure is one of position,"),
+    ],
+)
+def test_a_link_to_a_tab_that_no_room_has_is_told(visit, address, told):
+    expect(visit(address).locator(".notice")).to_contain_text(told)
+
+
 def test_a_link_to_a_room_waits_for_a_slow_catalogue(visit_cases):
     page, held = visit_cases(), []
     base = page.url.split("?")[0]

@@ -4,7 +4,7 @@ import { createEmitter } from "../../app/static/emitter.js";
 import "../../app/static/filterkinds.js";
 import { makeFilter } from "../../app/static/filters.js";
 import { createLink } from "../../app/static/link.js";
-import { placeOf, turned } from "../../app/static/rooms/address.js";
+import { noTab, placeOf, turned } from "../../app/static/rooms/address.js";
 import { createStore } from "../../app/static/store.js";
 import { card, round, trace } from "./runs.js";
 
@@ -111,6 +111,11 @@ test("the open tab of a room is in its link and comes back; an old link opens th
   });
   const odd = placeOf(new URLSearchParams({ judge: "<b>", figure: "x".repeat(99), pool: "y".repeat(999) }));
   assert.deepEqual([odd.judge, odd.figure, odd.pool], ["mismatches", "position", ""]);
+  assert.equal(noTab("judge", "table", ["mismatches", "table"]), "");
+  assert.equal(
+    noTab("judge", "tables", ["mismatches", "table"]),
+    'There is no "tables" here: a link\'s judge is one of mismatches, table.',
+  );
   const judge = { ...store.options, room: "judge" };
   assert.equal(turned(placeOf(new URLSearchParams("room=judge")), judge), true);
   assert.equal(turned({ ...judge }, judge), false);

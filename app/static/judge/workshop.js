@@ -10,6 +10,7 @@ import { carries, packed } from "../packed.js";
 import { refocused } from "../refocus.js";
 import { drawReviewers } from "../review/reviewers.js";
 import { change, keep, load, onReviews } from "../review/reviews.js";
+import { noTab } from "../rooms/address.js";
 import { typesInto } from "../typing.js";
 import { drawCurves } from "./curves.js";
 import { filterBar, passes } from "./filters.js";
@@ -68,7 +69,13 @@ export function drawWorkshop(body, store, lab, wanted) {
   miner ??= createMiner(lab);
   const { mined } = lab;
   const reviews = load();
-  if (isTab(store.options.judge)) kept.tab = store.options.judge;
+  const none = noTab(
+    "judge",
+    store.options.judge,
+    tabsHere().map(([id]) => id),
+  );
+  if (none) lab.ui.notify(none);
+  else kept.tab = store.options.judge;
   kept.selected = wanted ?? kept.selected ?? reviews.last;
   if (wanted) kept.filter = {};
   /** @type {Record<"about" | "tabs" | "filters" | "spot", HTMLElement> & {source: HTMLSelectElement}} */

@@ -43,6 +43,12 @@ export function pairsOf(options) {
   return out;
 }
 
+/** What an address asks a room to open that the room does not have, in words; nothing where it has it.
+ * @param {"judge" | "figure" | "trajectories"} name of the pair
+ * @param {string} asked @param {readonly string[]} known */
+export const noTab = (name, asked, known) =>
+  known.includes(asked) ? "" : `There is no "${asked}" here: a link's ${name} is one of ${known.join(", ")}.`;
+
 /** Whether an address shows another room, another page of one, or a lesson that is opened or closed.
  * @param {Omit<Shown, "room">} was @param {Shown} now */
 export function turned(was, now) {

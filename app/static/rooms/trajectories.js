@@ -4,6 +4,7 @@
 import { h } from "../dom.js";
 import { drawTrajectories } from "../trajectories/trajectories.js";
 import { drawTrees } from "../trajectories/trees.js";
+import { noTab } from "./address.js";
 
 const TABS = [
   { id: "trajectories", name: "Answers to one problem", draw: drawTrajectories },
@@ -45,6 +46,12 @@ export function draw(element, store, lab, name) {
     event.preventDefault();
   });
   element.append(bar, panel);
+  const none = noTab(
+    "trajectories",
+    store.options.trajectories,
+    TABS.map(({ id }) => id),
+  );
+  if (none) lab.ui.notify(none);
   if (TABS.some(({ id }) => id === name)) store.setOption("trajectories", name);
   open();
   const off = store.on("options", (option) => {
