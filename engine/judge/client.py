@@ -49,7 +49,10 @@ class Endpoint:
             EngineFault: no answer after all tries, or one that is not understood.
         """
         body = {"model": self.model, "prompt": prompt, "max_tokens": max_tokens, "temperature": 0} | options
-        return self._choice(self.post("/completions", body), "text")
+        found = self._choice(self.post("/completions", body), "text")
+        if not isinstance(found["text"], str):
+            raise EngineFault(f"The server at {self.place} answered with no text: {str(found)[:200]}")
+        return found
 
     def chat(self, messages: list[dict[str, str]], max_tokens: int = 1024, **options: Any) -> str:
         """The text of a chat answer.
@@ -88,7 +91,7 @@ class Endpoint:
             if status == httpx.codes.OK:
                 try:
                     return json.loads(text)
-                except ValueError:
+                except (ValueError, RecursionError):
                     raise EngineFault(f"The server at {self.place} answered with no JSON: {text[:200]!r}") from None
             error = f"status {status}: {text[:200].decode(errors='replace')}"
             if status not in AGAIN:

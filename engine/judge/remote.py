@@ -7,7 +7,9 @@ refused: labels would speak of tokens that were never there.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from engine.errors import EngineFault
 from engine.judge.client import Endpoint
 from engine.judge.continuation import Retokenized
 from engine.model import Tokenizer
@@ -26,11 +28,11 @@ class RemoteTarget:
         if self.send_ids:
             answer = self.endpoint.complete(list(prefix), limit, return_token_ids=True)
             ids = answer.get("token_ids")
-            new = list(ids) if isinstance(ids, list) else self._encode(str(answer["text"]))
+            new = self._known(ids) if isinstance(ids, list) else self._encode(answer["text"])
         else:
             text = self._text(prefix)
             answer = self.endpoint.complete(text, limit)
-            new = self._after(prefix, text + str(answer["text"]))
+            new = self._after(prefix, text + answer["text"])
         return self._ended(new[:limit], answer.get("finish_reason"), limit)
 
     def _ended(self, new: list[int], reason: object, limit: int) -> list[int]:
@@ -56,6 +58,20 @@ class RemoteTarget:
         if same < len(prefix):
             raise Retokenized(same, ids)
         return ids[len(prefix) :]
+
+    def _known(self, ids: list[Any]) -> list[int]:
+        """Ids as a server sent them.
+
+        Raises:
+            EngineFault: one is none of the tokenizer here.
+        """
+        known = range(len(self.tokenizer.hf))
+        if wrong := [token for token in ids if type(token) is not int or token not in known]:
+            raise EngineFault(
+                f"The server at {self.endpoint.place} chose token {str(wrong[0])[:80]}, and the tokenizer here knows "
+                f"{len(known)}."
+            )
+        return ids
 
     def _encode(self, text: str) -> list[int]:
         return list(self.tokenizer.hf(text, add_special_tokens=False)["input_ids"])

@@ -99,6 +99,17 @@ def test_a_prefix_that_does_not_survive_text_is_refused(zoo: Zoo) -> None:
     assert lost.value.at == 2 and lost.value.ids == [5, 2, 3, 2]
 
 
+def test_ids_of_a_server_that_the_tokenizer_does_not_know_are_refused(pair: Lab) -> None:
+    """True had been written into a mined file, which nothing could read from then on."""
+    wrong: Any
+    for wrong in (10**6, -3, "5", 5.0, True, {}, None):
+        answer = {"choices": [{"text": "a", "finish_reason": "length", "token_ids": [5, wrong]}]}
+        with serving(spoil=partial(instead, answer), model=pair.target) as (url, _):
+            target = RemoteTarget(Endpoint(url, "m"), pair.target.tokenizer, send_ids=True)
+            with pytest.raises(EngineFault, match=r"chose token .*, and the tokenizer here knows"):
+                target.generate([5, 6], 4)
+
+
 def test_a_continuation_that_joins_the_prefix_is_refused(zoo: Zoo) -> None:
     with serving(zoo.model("llama"), spoil=fixed("b")) as (url, _), pytest.raises(Retokenized):
         RemoteTarget(Endpoint(url, "m"), merging()).generate([2, 0], 9)
@@ -160,7 +171,8 @@ def test_a_busy_server_is_asked_again_and_a_broken_one_is_reported(pair: Lab) ->
     with serving(pair.target, failures=[401]) as (url, seen), pytest.raises(EngineFault, match="status 401"):
         Endpoint(url, "m").complete("abc", 2)
     assert len(seen) == 1
-    answers: tuple[Any, ...] = (b"no json", {"choices": []}, {"choices": [{"message": {}}]}, [1])
+    deep, null = b"[" * 100_000, {"choices": [{"text": None}]}
+    answers: tuple[Any, ...] = (b"no json", deep, {"choices": []}, {"choices": [{"message": {}}]}, [1], null)
     for answer in answers:
         with (
             serving(pair.target, spoil=partial(instead, answer)) as (url, _),
