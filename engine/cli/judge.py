@@ -9,12 +9,14 @@ from typing import Any
 from engine.cli.options import add_models, add_shard, add_shots
 from engine.judge.kind import MODELS, TOKENS
 from engine.judge.problems import LIMIT as FEW
+from engine.judge.problems import OWN_LIMIT
 from engine.kinds import COUNT, MINUTES, SHARE, SIZE, TO_FILE, TO_FOLDER
 from engine.tasks.marking import EMBEDDED
 from engine.tasks.published import PUBLISHED
 
 LIMITS = ", ".join(f"{name} {task.limit}" for name, task in PUBLISHED.items())
 LIMIT = f"most tokens of a response (default: {FEW}, {LIMITS})"
+LIMIT_OF_MINING = f"most tokens of a response (default: {FEW}, {LIMITS}, --prompts {OWN_LIMIT})"
 
 
 def add_parser(subparsers: Any) -> None:
@@ -31,10 +33,16 @@ def _later(module: str, name: str) -> Callable[[argparse.Namespace], int]:
 
 def _mine_parser(parser: argparse.ArgumentParser) -> None:
     add_models(parser)
-    parser.add_argument(
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument(
         "--task",
-        required=True,
         help=f"{', '.join(EMBEDDED)}; with --source {', '.join(PUBLISHED)}",
+    )
+    asked.add_argument(
+        "--prompts",
+        type=Path,
+        metavar="FILE",
+        help="prompts of your own, as `run` takes them; they have no answers, so --judge-endpoint decides",
     )
     parser.add_argument(
         "--equivalence",
@@ -47,7 +55,9 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
         "--source", default="", help="JSON-lines file, or datasets:NAME:CONFIG:SPLIT, of a published set"
     )
     parser.add_argument(
-        "--out", type=TO_FILE, help="mined file; one that exists is resumed (default: build/judge/TASK.jsonl)"
+        "--out",
+        type=TO_FILE,
+        help="mined file; one that exists is resumed (default: build/judge/TASK.jsonl, or prompts.jsonl)",
     )
     add_shots(parser)
     parser.add_argument("--items", type=COUNT, default=500, metavar="N", help="prompts (default: 500)")
@@ -60,7 +70,7 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--score", action="store_true", help="write the score of the task's loaded judge into each label"
     )
-    parser.add_argument("--limit", type=COUNT, metavar="T", help=LIMIT)
+    parser.add_argument("--limit", type=COUNT, metavar="T", help=LIMIT_OF_MINING)
     parser.add_argument("--chat", action="store_true", help="wrap prompts in the target's chat template")
     parser.add_argument("--naive", action="store_true", help="the ablation: each mismatch by itself, no swap is kept")
     parser.add_argument(

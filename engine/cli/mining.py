@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from engine.cli.notes import tell
 from engine.cli.options import goes_with, load_lab
 from engine.config import Sampling
 from engine.errors import ConfigError
@@ -20,7 +21,7 @@ from engine.judge.gumbel import Chooser
 from engine.judge.local import GREEDILY, local_search
 from engine.judge.mine import mine
 from engine.judge.online import UNLIKELY, OnlineSearch
-from engine.judge.problems import case_problems, judged, limit_of, problems, prompts
+from engine.judge.problems import OWN, case_problems, judged, limit_of, own_problems, problems, prompts
 from engine.judge.remote import RemoteTarget
 from engine.judge.scores import about, fitting, scorer
 from engine.judge.search import Prompt, Search
@@ -30,6 +31,7 @@ from engine.judge.weights import Judge
 from engine.lab import Lab
 from engine.runs.mining import WINDOW, miners, online_search
 from engine.tasks import Problem
+from engine.tasks.prompts import read_prompts, turns_left
 
 BUILD = Path("build/judge")
 
@@ -40,7 +42,12 @@ def mine_handle(args: argparse.Namespace) -> int:
     goes_with(args, "endpoint", "endpoint_model", "send_ids", "anchor")
     goes_with(args, "judge_endpoint", "judge_model")
     args.equivalence = str(parse(args.equivalence))
-    judged(args.task, equivalence=args.equivalence)  # whether both are known, and fit, before models are loaded
+    if args.judge_endpoint:
+        _votes_alone(args)
+    if args.prompts:
+        _own_alone(args)
+    else:
+        judged(args.task, equivalence=args.equivalence)  # whether both are known, and fit, before models are loaded
     asked, lab = _problems(args), load_lab(args)
     if args.eagle_online:
         _online_alone(args)
@@ -72,6 +79,10 @@ def mine_handle(args: argparse.Namespace) -> int:
 
 def _problems(args: argparse.Namespace) -> list[Problem]:
     """The problems asked for; those of cases come first and are not repeated."""
+    if args.prompts:
+        own = read_prompts(args.prompts, args.items)
+        tell(turns_left(own))
+        return own_problems(own)
     first = case_problems(args.task) if args.cases else []
     found = problems(args.task, args.split, args.items, args.problem_seed, args.source, args.shots, args.shots_from)
     return [*first, *(p for p in found if p.prompt not in {case.prompt for case in first})][: args.items]
@@ -121,6 +132,34 @@ def _head(args: argparse.Namespace, lab: Lab) -> dict[str, Any]:
     return {"task": args.task, "models": models, **settings, **vote}
 
 
+def _own_alone(args: argparse.Namespace) -> None:
+    """The task and source of a user's own prompts.
+
+    Raises:
+        ConfigError: nobody is there to compare responses to them, or something is asked for that belongs to a task.
+    """
+    if not args.judge_endpoint:
+        raise ConfigError(
+            "Prompts of your own have no answers to compare: give --judge-endpoint, whose chat model compares "
+            "responses; or, where they have answers, --task and --source."
+        )
+    names = ("source", "shots", "shots_from", "cases")
+    if wrong := next((name for name in names if getattr(args, name)), ""):
+        raise ConfigError(f"--{wrong.replace('_', '-')} is for a --task: leave it out with --prompts.")
+    args.task, args.source = OWN, str(args.prompts)
+
+
+def _votes_alone(args: argparse.Namespace) -> None:
+    """Nothing unless something else than the chat model is to say when an altered response is as good.
+
+    Raises:
+        ConfigError: it is.
+    """
+    others = {f"--equivalence {args.equivalence}": args.equivalence != "answer", "--report": args.report}
+    if wrong := next((name for name, given in others.items() if given), None):
+        raise ConfigError(f"With --judge-endpoint a chat model decides what is as good: leave {wrong} out.")
+
+
 def _online_alone(args: argparse.Namespace) -> None:
     """Nothing unless something is asked for that the online variant has no place for.
 
@@ -139,9 +178,11 @@ def _searches(args: argparse.Namespace, lab: Lab, found: list[Prompt]) -> list[S
     if args.endpoint and not sampling.greedy:
         raise ConfigError(GREEDILY)
     key = os.environ.get(args.key_env, "")
-    criterion: Any = judged(args.task, args.report, args.equivalence).criterion
+    criterion: Any
     if args.judge_endpoint:
         criterion = JudgeModel(Endpoint(args.judge_endpoint, args.judge_model, key), args.votes, args.vote)
+    else:
+        criterion = judged(args.task, args.report, args.equivalence).criterion
     if args.eagle_online:
         online = online_search(lab, args.eagle_online, found, criterion, args.limit, args.window)
         online.unlikely = args.unlikely

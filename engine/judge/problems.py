@@ -1,6 +1,6 @@
 """Which problems a task name means, and when two of its answers count as the same."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,12 +14,15 @@ from engine.tasks import get_task, load_problems
 from engine.tasks.catalogue import SOURCED, Task
 from engine.tasks.marking import EMBEDDED, TASKS
 from engine.tasks.problem import Measure, Problem
+from engine.tasks.prompts import Prompt as Asked
 from engine.tasks.published import Published, get_published, load_published
 from engine.tasks.references import bleu_counts, rouge_l, sentence_bleu
 from engine.tasks.sandbox import run_python
 from engine.tasks.wordings import is_right, references
 
 LIMIT = 128  # tokens of a response; the solutions of the embedded families are shorter
+OWN = "prompts"  # the task of a user's own prompts, which have no answers: a chat model compares responses
+OWN_LIMIT = 1024
 CODE = ("functions", "humaneval", "mbpp")  # answers are programs: compared by their tests
 POINTS = {"bleu": ("BLEU", sentence_bleu), "rouge": ("ROUGE-L", rouge_l)}
 
@@ -67,10 +70,14 @@ def limit_of(name: str) -> int:
     Raises:
         ConfigError: with the nearest right name.
     """
+    if name == OWN:
+        return OWN_LIMIT
     return LIMIT if name in EMBEDDED else _published(name).limit
 
 
 def _published(name: str) -> Published:
+    if name == OWN:
+        raise ConfigError("Prompts of your own have no answers by which a response could be right or wrong.")
     if name not in TASKS:
         raise ConfigError(unknown("task", name, TASKS))
     return get_published(name)
@@ -112,6 +119,11 @@ def problems(
         return load_problems(name, split, n, seed)
     _published(name)
     return load_published(name, source, n, shots, shots_from)
+
+
+def own_problems(found: Sequence[Asked]) -> list[Problem]:
+    """A user's own prompts as problems without answers."""
+    return [Problem(OWN, prompt.key, prompt.text, "", "") for prompt in found]
 
 
 def case_problems(name: str) -> list[Problem]:

@@ -220,6 +220,41 @@ def test_published_problems_are_mined_with_their_limit(
     assert head["limit"] == 2048 and [p.skipped for p in prompts] == ["no answer", "too long"]
 
 
+def verdicts(messages: list[dict[str, str]], n: int) -> str:
+    return ("[[A>B]]", "[[B>A]]")[n % 2]
+
+
+@pytest.mark.thorough
+def test_prompts_of_ones_own_are_mined_where_a_chat_model_compares(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    rows, out, folder = tmp_path / "rows.jsonl", tmp_path / "m.jsonl", tmp_path / "judge"
+    rows.write_text("".join(json.dumps({"id": f"q{n}", "turns": ["?" * n, "And?"]}) + "\n" for n in (1, 2, 3, 4)))
+    own = ["mine", *pair, "--prompts", str(rows), "--limit", "12", "--out", str(out)]
+    with serving(chat=verdicts) as (url, seen):
+        votes = ["--judge-endpoint", url, "--judge-model", "arbiter", "--votes", "1"]
+        for more, why in (
+            ([], "give --judge-endpoint"),
+            ([*votes, "--source", str(rows)], "--source is for a --task"),
+            ([*votes, "--equivalence", "bleu"], "leave --equivalence bleu:5 out"),
+            ([*votes, "--report"], "leave --report out"),
+        ):
+            assert main([*own, *more]) == 2 and why in capsys.readouterr().err and not out.exists()
+        assert main([*own, *votes]) == 0
+        assert "4 of 4 prompts go on with further turns" in capsys.readouterr().err
+    head, prompts = read_mined(out)
+    assert (head["task"], head["source"], head["judge_model"]) == ("prompts", str(rows), "arbiter")
+    assert [(p.key, p.text) for p in prompts] == [(f"q{n}", "?" * n) for n in (1, 2, 3, 4)]
+    assert sum(len(p.labels) for p in prompts) and any("[Request]\n??\n" in s["messages"][1]["content"] for s in seen)
+    mixed(out)
+    train = ["judge-train", *pair, "--mined", str(out), "--out", str(folder), "--split", "folds"]
+    assert main(train) == 0
+    capsys.readouterr()
+    assert main(["judge-eval", *pair, "--asset", f"judge={folder}", "--tasks", "prompts"]) == 2
+    assert "have no answers by which a response could be right" in capsys.readouterr().err
+    assert limit_of("prompts") == 1024
+
+
 def test_a_mined_file_does_not_tell_the_password_of_a_server(zoo: Zoo, pair: list[str], tmp_path: Path) -> None:
     mined = tmp_path / "mined.jsonl"
     with serving(zoo.model("llama", layers=2, hidden=32)) as (url, _):
