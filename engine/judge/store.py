@@ -154,6 +154,7 @@ def _head(head: dict[str, Any]) -> bool:
     kinds: dict[str, Any] = {"task": str, "split": str, "naive": bool, "problem_seed": int}
     kinds["models"] = dict[str, dict[str, Any]]
     kinds |= {"equivalence": str, "temperature": float, "eagle_online": str, "mined_with": dict[str, Any]}
+    kinds |= {"judge_model": str, "votes": int, "vote": str}
     return all(name not in head or fits(head[name], kind) for name, kind in kinds.items())
 
 

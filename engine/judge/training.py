@@ -218,7 +218,7 @@ def card(judge: Judge, command: str) -> str:
         ("features", f"{judge.kind}, in {judge.dtype}"),
         ("prompts mined", m["prompts"]),
         ("labels", f"{m['labels']}, {m['important']} important ({m['important'] / max(m['labels'], 1):.1%})"),
-        ("equivalence", parse(m["mining"].get("equivalence", "answer")).words),
+        ("equivalence", _equivalence(m["mining"])),
         ("mining", json.dumps(m["mining"])),
         ("split", f"{m['training']['split']} by prompt, seed {m['training']['seed']}"),
         ("held out", f"{told['prompts']} prompts, {told['labels']} labels, {told['important']} important"),
@@ -239,6 +239,14 @@ def card(judge: Judge, command: str) -> str:
         f"{table}\n\n{m['optimistic']} {CURE['nested' in m]}\n{_areas(m.get('ablations'))}\nMade by:\n\n"
         f"```sh\n{command}\n```\n"
     )
+
+
+def _equivalence(mining: Mapping[str, Any]) -> str:
+    """When an altered response was as good as the one that was searched."""
+    if "votes" not in mining:
+        return parse(mining.get("equivalence", "answer")).words
+    who, how = mining.get("judge_model") or "without a name", mining.get("vote", "paper")
+    return f"a chat model ({who}) does not find it worse than the response searched, by {mining['votes']} votes ({how})"
 
 
 def _models(described: Mapping[str, Any]) -> str:

@@ -249,7 +249,7 @@ def test_prompts_of_ones_own_are_mined_where_a_chat_model_compares(
     mixed(out)
     train = ["judge-train", *pair, "--mined", str(out), "--out", str(folder), "--split", "folds"]
     assert main(train) == 0
-    capsys.readouterr()
+    assert "| equivalence | a chat model (arbiter) does not find it worse " in capsys.readouterr().out
     assert main(["judge-eval", *pair, "--asset", f"judge={folder}", "--tasks", "prompts"]) == 2
     assert "have no answers by which a response could be right" in capsys.readouterr().err
     assert limit_of("prompts") == 1024
