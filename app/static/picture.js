@@ -8,7 +8,8 @@ import { svgText } from "./figure.js";
 /** @typedef {{root: SVGElement, left: number, top: number}} Sheet  what is drawn on, and its corner on the page */
 
 const SKIPPED =
-  "button:has(svg.icon), input, select, textarea, script, style, [aria-hidden=true]:not(svg, canvas), .v-alternatives";
+  "button:has(svg.icon), input, select, textarea, script, style, [aria-hidden=true]:not(svg, canvas), " +
+  ".v-alternatives, .v-tools"; // questions and tools, whose buttons are left out too
 const SIDES = /** @type {const} */ (["Top", "Right", "Bottom", "Left"]);
 const NEARLY = 4; // pixels between the tops of two pieces of one line
 

@@ -89,7 +89,8 @@ SAVED = """async (name) => {
   const walker = document.createTreeWalker(view(name), NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const at = node.parentElement;
-    const control = at.closest('button:not(.badge), select, input, .v-alternatives, [aria-hidden=true], title, style');
+    const control = at.closest(
+      'button:not(.badge), select, input, .v-alternatives, .v-tools, [aria-hidden=true], title, style');
     if (!control && at.checkVisibility() && node.data.trim()) words.push(node.data.replaceAll(/\\s+/g, ''));
   }
   return { svg, words, foot, drawn: [...drawn].map((one) => one.textContent) };
