@@ -35,7 +35,7 @@ function draw(element, sheet, clip, opacity) {
   const style = getComputedStyle(element);
   const seen = opacity * Number(style.opacity);
   if (style.display === "none" || style.visibility === "hidden" || !seen) return;
-  if (element.matches("button:not(.badge)") && bordered(style)) return;
+  if (element.matches("button:not(.badge, :has(svg:not(.icon)))") && bordered(style)) return;
   if (element instanceof SVGSVGElement) drawing(element, style, sheet, clip, seen);
   else if (element instanceof HTMLCanvasElement) pixels(element, sheet, clip, seen);
   else {

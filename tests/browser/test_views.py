@@ -116,6 +116,8 @@ def test_every_view_can_be_saved(page: Any, base: str, kind: str) -> None:
             assert said and all(part in drawn for part in one["words"]), view
             assert len(drawn) <= len(said) + 1, view
             assert one["foot"].startswith("“") and " · target " in one["foot"], view
+        figures = page.evaluate(SAVED, "aggregates")  # also those that are buttons
+        assert "Lenient judge" in "".join(figures["drawn"])
     assert problems == []
 
 
