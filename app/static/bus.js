@@ -58,7 +58,7 @@ export function createBus(store, notify) {
   let gate = null;
   let current = asked("", false, null);
   let starts = 0;
-  let repairing = false;
+  let repairing = ""; // the run whose gap is being filled
   /** @type {((gate: Gate) => void)[]} */
   const waiting = [];
 
@@ -153,13 +153,16 @@ export function createBus(store, notify) {
 
   /** A message was missed: ask for everything from the first missing event on. */
   async function repair() {
-    if (repairing || !gate) return;
-    repairing = true;
-    const text = await soon(gate.server.resync([current.id, current.have]), "");
+    const { id, have } = current;
+    if (repairing === id || !gate) return;
+    repairing = id;
+    const text = await soon(gate.server.resync([id, have]), "");
     const message = typeof text === "string" ? parsed(text) : null;
-    repairing = false;
+    if (current.id !== id) return; // another was sent meanwhile
+    repairing = "";
     if (left()) return;
-    if (message && message.id === current.id) return take(message);
+    if (message && message.id === id) return take(message);
+    if (current.ended) return;
     finish();
     notify(LOST);
   }

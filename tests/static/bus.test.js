@@ -258,6 +258,42 @@ test("what was missed is not taken up once other runs took the stage", async () 
   assert.deepEqual(said, []);
 });
 
+test("what was missed of a run, asked for and not given, says nothing of the run after it", async () => {
+  const id = await started();
+  const answers = [];
+  server.resync = (given) => new Promise((answer) => answers.push([given, answer]));
+  receive({ id, seq: 2, ev: pairs(EVENTS.slice(2)) });
+  const next = await bus.start({ prompt: "y" });
+  receive({ id: next, seq: 0, lanes: [{ key: "chain", card: card("chain") }] });
+  receive({ id: next, seq: 1, ev: pairs(EVENTS.slice(1, 2)) });
+  answers[0][1]("null");
+  await new Promise((done) => setImmediate(done));
+  assert.deepEqual([bus.busy, store.status.phase, said], [true, "running", []]);
+  assert.deepEqual(answers[1][0], [next, 0], "its own gap is asked for beside");
+  receive({ id: next, seq: 2, ev: pairs(EVENTS.slice(2)) });
+  assert.equal(answers.length, 2, "once");
+  answers[1][1](JSON.stringify({ id: next, seq: 0, ev: pairs(EVENTS), done: true }));
+  await new Promise((done) => setImmediate(done));
+  assert.equal(store.runs.get("chain").rounds.length, 3);
+});
+
+test("a run that ended while the server was asked for more of it was not lost", async () => {
+  mock.timers.enable({ apis: ["Date"] });
+  try {
+    const id = await started();
+    let answer;
+    server.resync = () => new Promise((given) => (answer = given));
+    mock.timers.tick(21_000);
+    listen();
+    receive({ id, seq: 0, ev: pairs(EVENTS), done: true, compared: { verdicts: ["of the run"] } });
+    answer("null");
+    await new Promise((done) => setImmediate(done));
+    assert.deepEqual([said, store.status.compared], [[], { verdicts: ["of the run"] }]);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
 test("a server that is gone ends the run on the page, and that is said", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
