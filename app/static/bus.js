@@ -124,8 +124,8 @@ export function createBus(store, notify) {
     if (!started && current.started) return halt(); // it began meanwhile
     // what the server does not know waits in the queue; only now, as nothing can be taken out before it has its place
     if (!started && !known) gate?.trigger("halt", {});
-    finish();
-    if (started && known === null) notify(LOST);
+    if (started && known === null) lost();
+    else finish();
   }
 
   /** Whether other runs took the stage: what this one still sends has no place any more. */
@@ -138,6 +138,7 @@ export function createBus(store, notify) {
   /** @param {RunMessage} message */
   function take(message) {
     if (message.seq > current.have) return void repair();
+    if (message.ev?.length && !current.begun) return lost(); // their lanes were missed, which nobody tells again
     const fresh = (message.ev ?? []).slice(current.have - message.seq);
     current.have += fresh.length;
     /** @type {Map<string, Event[]>} */
@@ -162,9 +163,7 @@ export function createBus(store, notify) {
     repairing = "";
     if (left()) return;
     if (message && message.id === id) return take(message);
-    if (current.ended) return;
-    finish();
-    notify(LOST);
+    lost();
   }
 
   /** Not even that it waits was said: on a slow link Gradio may close what would tell of a run with the one before. */
@@ -180,6 +179,12 @@ export function createBus(store, notify) {
     if (current.started) repair();
     else giveUp();
   }, 5000);
+
+  function lost() {
+    if (current.ended) return;
+    finish();
+    notify(LOST);
+  }
 
   /**
    * What the lanes say about each other comes with the last message (engine/analysis/compared.py).

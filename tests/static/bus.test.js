@@ -294,6 +294,21 @@ test("a run that ended while the server was asked for more of it was not lost", 
   }
 });
 
+test("events of a run whose lanes were missed do not go into the runs that are shown", async () => {
+  store.load([trace("chain", [round()])], { recorded: "apples" });
+  attach();
+  const id = await bus.start({ prompt: "x" });
+  server.resync = async () => JSON.stringify({ id, seq: 0, ev: pairs(EVENTS), done: true });
+  receive({ id, seq: 0, phase: "queued" });
+  receive({ id, seq: 2, ev: pairs(EVENTS.slice(2, 3)) });
+  await new Promise((done) => setImmediate(done));
+  receive({ id, seq: 0, ev: pairs(EVENTS.slice(0, 3)) });
+  assert.equal(store.runs.get("chain").rounds.length, 1);
+  assert.deepEqual([bus.busy, store.status.phase, store.status.recorded], [false, "done", "apples"]);
+  assert.equal(said.length, 1);
+  assert.match(said[0], /connection to the engine was lost/);
+});
+
 test("a server that is gone ends the run on the page, and that is said", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
