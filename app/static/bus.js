@@ -108,6 +108,7 @@ export function createBus(store, notify) {
         store.begin(message.lanes, { phase: "running", step: current.step });
         current.stage = store.runs;
         current.begun = true;
+        current.ended = false; // one that was given up may come after all
         if (current.config) emit("begun", current.config);
       }
       if (message.methods) emit("methods", message.methods);

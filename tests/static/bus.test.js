@@ -350,6 +350,8 @@ test("a run that nothing is heard of is given up, and that is said", async () =>
     await new Promise((done) => setImmediate(done));
     assert.deepEqual([bus.busy, store.status.phase, said.length], [false, "empty", 1]);
     assert.match(said[0], /not heard of for 20 seconds/);
+    receive({ id: JSON.parse(sent[0][1].request).id, seq: 0, lanes: [{ key: "chain", card: card("chain") }] });
+    assert.deepEqual([bus.busy, store.status.phase], [true, "running"], "it comes after all, and can be stopped");
   } finally {
     mock.timers.reset();
   }
