@@ -11,6 +11,7 @@ class Drawn {
     /** @type {Record<string, ((event: object) => void)[]>} */
     this.heard = {};
     this.style = {};
+    this.classList = { toggle: () => {} };
     this.isConnected = true;
   }
   /** @param {string} name @param {unknown} value */

@@ -31,6 +31,8 @@ export function composer(lab, add) {
   let card = null;
   let full = false;
   let asked = 0;
+  /** On which models; null where the answer did not come. @type {string | null} */
+  let on = null;
   const menus = PARTS.map((part) =>
     h("select", {
       "aria-label": WORDS[part],
@@ -55,17 +57,22 @@ export function composer(lab, add) {
     button,
   );
 
-  details.addEventListener("toggle", () => {
-    if (details.open && !menus[0].options.length) ask();
-  });
+  const models = () => lab.session.config?.models ?? "";
+  const askAnew = () => details.open && on !== models() && ask();
+  details.addEventListener("toggle", askAnew);
 
   async function ask() {
     asked += 1;
     const mine = asked;
+    on = models();
+    card = null; // it was of another choice
+    able();
     try {
-      const found = await lab.api.get("compose", { ...chosen, models: lab.session.config?.models ?? "" });
+      const found = await lab.api.get("compose", { ...chosen, models: on });
       if (mine === asked) show(found);
     } catch (error) {
+      if (mine !== asked) return;
+      on = null;
       fits.textContent = error instanceof Error ? error.message : String(error);
     }
   }
@@ -102,11 +109,12 @@ export function composer(lab, add) {
     update(noRoom) {
       full = noRoom;
       able();
+      void askAnew();
     },
   };
 }
 
-/** Cards of composed methods ("drafter+shape+rule") on the models that are chosen, asked for once each.
+/** Cards of composed methods ("drafter+shape+rule") on the models that are chosen, asked for until they come.
  * @param {Pick<import("../types/lab.js").Lab, "api" | "session">} lab */
 export function composedCards(lab) {
   /** @type {Map<string, PageCard | null>} */
@@ -114,8 +122,6 @@ export function composedCards(lab) {
   const models = () => lab.session.config?.models ?? "";
   const key = (/** @type {string} */ name, on = models()) => `${on} ${name}`;
   return {
-    /** @param {string} name */
-    get: (name) => known.get(key(name)) ?? undefined,
     /** Fetch what these lanes need; true once something new is known. @param {readonly string[]} names */
     async learn(names) {
       const on = models();
@@ -124,7 +130,8 @@ export function composedCards(lab) {
       for (const name of fresh) {
         const [drafter, shape, rule] = name.split("+");
         const found = await lab.api.get("compose", { drafter, shape, rule, models: on }).catch(() => null);
-        known.set(key(name, on), found?.card ?? null);
+        if (found) known.set(key(name, on), found.card);
+        else known.delete(key(name, on));
       }
       return fresh.length > 0;
     },
