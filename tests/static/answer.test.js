@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { presetConfig, readConfig, writeConfig } from "../../app/static/config.js";
 import { answerOf } from "../../app/static/run/answer.js";
-import { isOutside } from "../../app/static/run/intro.js";
+import { introduction, isOutside } from "../../app/static/run/intro.js";
 import { traceText } from "../../app/static/save.js";
+import { page } from "./page.js";
 import { card } from "./runs.js";
 
 test("right and wrong are told with both answers; nothing is told where nothing was checked", () => {
@@ -84,4 +85,45 @@ test("a link keeps task and reference answer, so that whoever opens it is told r
   const again = readConfig(query, [card("chain")]);
   assert.deepEqual([again.task, again.answer], ["arithmetic", "38"]);
   assert.equal("task" in presetConfig({ ...preset, task: "", answer: "" }), false);
+});
+
+test("a fresh problem takes the place of what stood there, not of what was typed or chosen before it came", async () => {
+  page();
+  const kinds = ["sums", "words"].map((task) => ({ task, about: "", family: "own", words: [], opening: "", cue: "" }));
+  const catalogue = { taught: ["tiny", "other"], kinds, families: { tiny: "own", other: "own" } };
+  const session = { catalogue, config: { models: "tiny", prompt: "" } };
+  const set = (partial) => (session.config = { ...session.config, ...partial });
+  const asked = [];
+  const get = (_path, { task }) => new Promise((give) => asked.push(() => give({ prompt: task, answer: "4", task })));
+  const intro = introduction({ api: { get }, session, ui: {} }, set);
+  intro.show();
+  const [sums, words] = intro.element.all().filter(({ name }) => name === "button");
+  const press = (button) => button.heard.click.map((hear) => hear());
+  const come = async (...which) => {
+    for (const at of which) {
+      asked[at]();
+      await new Promise((done) => setImmediate(done));
+    }
+    asked.splice(0);
+    return session.config.prompt;
+  };
+  press(sums);
+  set({ seed: 3 });
+  assert.equal(await come(0), "sums");
+  press(words);
+  set({ prompt: "mine" });
+  assert.equal(await come(0), "mine");
+  press(words);
+  set({ models: "other" });
+  assert.equal(await come(0), "mine");
+  for (const order of [
+    [0, 1],
+    [1, 0],
+  ]) {
+    press(words);
+    press(sums);
+    assert.equal(await come(...order), "sums", "the last that was pressed");
+    set({ prompt: "mine" });
+  }
+  assert.deepEqual([session.config.task, session.config.answer, session.config.seed], ["sums", "4", 3]);
 });

@@ -68,14 +68,20 @@ const kindsOf = ({ kinds, families }, models) => kinds.filter(({ family }) => fa
 export function introduction(lab, edit) {
   const { session } = lab;
   let drawn = ""; // models whose kinds are shown
+  let asked = 0;
   const note = h("p.outside", { role: "status" });
   const kinds = h("div.kinds", { role: "group", "aria-label": "Fresh problems" });
   const element = h("div.intro", { hidden: true }, kinds, note);
 
-  /** A problem that no model was trained on; its reference answer goes into the run. @param {string} task */
+  /** A problem that no model was trained on; its reference answer goes into the run. What was typed or chosen before
+   * it comes stays. @param {string} task */
   async function draw(task) {
+    const mine = ++asked;
+    const { config: was } = session;
     try {
       const { prompt, answer, task: family } = await lab.api.get("problem", { task });
+      const { config: now } = session;
+      if (mine !== asked || now?.prompt !== was?.prompt || now?.models !== was?.models) return;
       edit({ preset: "", prompt, task: family, answer: answer || undefined });
     } catch (error) {
       lab.ui.notify(error instanceof Error ? error.message : String(error));
