@@ -154,6 +154,29 @@ def test_a_composed_lane_is_counted_and_listed_at_once(visit):
     expect(listed).to_have_attribute("aria-selected", "true")
 
 
+def test_a_composed_lane_keeps_its_title_and_settings_on_other_models(visit):
+    page = visit()
+    page.route(
+        "**/lab/*models=others*", lambda route: route.continue_(url=route.request.url.replace("others", "made-up"))
+    )
+    page.keyboard.press("e")
+    page.evaluate("""() => {
+        const { session } = draftscope;
+        const lanes = ["plain", "model+chain+exact"].map((method) => ({ method, knobs: {} }));
+        session.take({ ...session.catalogue, models: [...session.catalogue.models, "others"] },
+            { ...session.config, lanes });
+        session.on("methods", () => (window.came = true));
+    }""")
+    page.get_by_role("button", name="Method settings").click()
+    titles = (bar(page, ".chip .name").last, bar(page, ".settings h3").last)
+    for title in titles:
+        expect(title).to_have_text("Draft model + chain + exact rule")
+    page.get_by_label("Models").select_option("others")
+    page.wait_for_function("window.came")
+    for title in titles:
+        expect(title).to_have_text("Draft model + chain + exact rule")
+
+
 def test_a_chosen_method_that_the_models_cannot_run_is_marked_with_its_reason(visit):
     page = visit("?prompt=abc&m=plain&m=copycat&n=20")  # a run loads the models, and what they cannot run is known
     page.wait_for_function("draftscope.store.status.phase === 'done'")

@@ -44,7 +44,12 @@ export function methodChoice(lab, edit) {
   function show() {
     showChips();
     if (open) showSettings();
-    composed.learn(names()).then((more) => more && showAll());
+    void learn();
+  }
+
+  /** The cards of composed methods are of the models that are chosen. */
+  async function learn() {
+    if (await composed.learn(names())) showAll();
   }
 
   function showAll() {
@@ -112,6 +117,9 @@ export function methodChoice(lab, edit) {
     if (open) showSettings();
   }
 
-  session.on("methods", showAll);
+  session.on("methods", () => {
+    showAll();
+    void learn();
+  });
   return { element: h("div.how", {}, h("span.label", {}, "Methods"), anchor, chips), toggle, settings, show, close };
 }
