@@ -40,9 +40,9 @@ export function createStages(store, session) {
     if (store.runs === now.runs) [now.lanes, now.grown] = [store.lanes, true];
     else {
       const given = now.status.recorded && !now.grown; // by the server, again
-      if (now.lanes.length && !given) kept = [...kept, now].slice(-MOST);
       const back = kept.find(({ runs }) => runs === store.runs);
-      kept = kept.filter((stage) => stage !== back);
+      const left = now.lanes.length && !given ? [...kept, now] : kept;
+      kept = left.filter((stage) => stage !== back).slice(-MOST);
       before = back ? null : now;
       now = back ?? taken();
     }

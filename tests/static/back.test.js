@@ -499,6 +499,21 @@ test("of a request that was run again Back shows the runs that were made last, a
   assert.equal(store.runs, opened);
 });
 
+test("the last four runs that were left are kept, each once", async () => {
+  const { store, session, said } = await page();
+  const made = [];
+  for (let seed = 1; seed <= 6; seed++) {
+    session.configure({ seed });
+    await session.run();
+    await settled();
+    made.push(store.runs);
+  }
+  for (const by of [-1, 1, -4, 4, -4]) await go(by);
+  assert.deepEqual([said, store.runs === made[1]], [[], true]);
+  await go(-1);
+  assert.match(said.at(-1), /no longer on this page/);
+});
+
 test("a case that was opened again, a lane of it having been closed, comes back whole", async () => {
   const { store, session } = await page();
   await session.openRecorded("pears");
