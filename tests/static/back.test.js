@@ -273,11 +273,12 @@ test("entries of the page before a reload lead to runs made again, and to settin
   await settled();
   const { runs } = store;
   const old = { state: { stage: "of a page before~1", unnamed: "" } };
-  entries = [{ ...old, url: `${address.replace("tiny", "second")}` }, { ...old, url: link.url() }, entries[at]];
+  const again = { ...old, url: `${link.url()}&at=chain~0~1~` };
+  entries = [{ ...old, url: `${address.replace("tiny", "second")}` }, again, entries[at]];
   at = 2;
   asked.splice(0);
   await go(-1);
-  assert.deepEqual([said, asked, store.runs === runs], [[], [], true]);
+  assert.deepEqual([said, asked, store.runs === runs, place(store)], [[], [], true, ["chain", 1]]);
   await go(-1);
   assert.match(said.at(-1), /press Run/);
   assert.deepEqual([session.config.models, asked], ["second", ["second"]], "with the methods of these models");
@@ -297,9 +298,14 @@ test("an entry of the page before a reload that names the case that is shown ask
 
 test("Back in the same runs takes filters, time and what is under the pointer as its entry has them", async () => {
   const { store, said } = await page();
-  store.setCursor({ run: "chain", pos: 0 });
-  await settled();
+  const shown = () => ["ghosts", "whitespace", "flags", "distribution", "order"].map((name) => store.options[name]);
+  const usual = shown();
   store.setOption("room", "learn");
+  await settled();
+  for (const [name, value] of Object.entries({ ghosts: true, whitespace: true, flags: false, order: "draft" }))
+    store.setOption(name, value);
+  store.setOption("distribution", "raw");
+  store.setCursor({ run: "chain", pos: 0 });
   await settled();
   store.setFilter("sign", makeFilter({ kind: "sign", sign: "rejected" }));
   store.setTime({ mode: "clock", at: 1 });
@@ -307,7 +313,8 @@ test("Back in the same runs takes filters, time and what is under the pointer as
   store.setHover({ run: "chain", pos: 1 });
   store.setTime({ playing: true });
   await go(-1);
-  assert.deepEqual([store.filters.size, store.hover, store.time.playing], [0, null, false]);
+  assert.deepEqual([store.filters.size, store.hover, store.cursor, store.time.playing], [0, null, null, false]);
+  assert.deepEqual(shown(), usual);
   assert.deepEqual([store.time.mode, store.time.at, said], ["calls", Infinity, []]);
   await go(1);
   assert.deepEqual([[...store.filters.keys()], store.time.mode, store.time.at], [["sign"], "clock", 1]);
@@ -487,7 +494,9 @@ test("of a request that was run again Back shows the runs that were made last, a
   await settled();
   const opened = store.runs;
   session.configure({ seed: 5 });
-  for (let i = 0; i < 6; i++) await session.run();
+  await session.run();
+  await settled(); // its entry of the history is written
+  for (let i = 0; i < 5; i++) await session.run();
   await settled();
   const { runs } = store;
   await session.openRecorded("pears");
@@ -512,6 +521,35 @@ test("the last four runs that were left are kept, each once", async () => {
   assert.deepEqual([said, store.runs === made[1]], [[], true]);
   await go(-1);
   assert.match(said.at(-1), /no longer on this page/);
+});
+
+test("an entry of a page before a reload does not lead to other runs of this one", async () => {
+  const opened = async () => {
+    const made = await page();
+    await made.session.openFiles([Object.assign(new Blob(["x"]), { name: "a" })]);
+    await settled();
+    return made;
+  };
+  await opened();
+  const { stage } = history.state;
+  const { store, session, said } = await opened();
+  const { runs } = store;
+  entries.unshift({ state: { stage, unnamed: "files" }, url: "http://127.0.0.1/?" });
+  at += 1;
+  await session.openGiven(Promise.resolve({ lanes: CASES.pears, compared: null }));
+  await settled();
+  await go(1 - entries.length);
+  assert.notEqual(store.runs, runs);
+  assert.match(said.at(-1), /came from files/);
+});
+
+test("the entry of a recorded case that the catalogue does not list says that its address names it", async () => {
+  const { session } = await page();
+  CASES.plums = CASES.pears;
+  await session.openRecorded("plums");
+  await settled();
+  assert.deepEqual([session.ran, history.state.unnamed], [null, ""]);
+  delete CASES.plums;
 });
 
 test("a case that was opened again, a lane of it having been closed, comes back whole", async () => {

@@ -55,6 +55,31 @@ test("a run that was asked for before the engine's entry was there starts with i
   assert.match(id, /^[0-9a-f]{32}$/);
 });
 
+test("what the engine's entry holds is heard", async () => {
+  const props = {};
+  let changed;
+  const watch = (name, hear) => {
+    if (name === "value") changed = hear;
+  };
+  bus.attach(props, (event, data) => sent.push([event, data]), server, watch);
+  const id = await bus.start({ prompt: "x" });
+  changed();
+  const heard = [];
+  bus.on("methods", (methods) => heard.push(methods));
+  const line = { place: 2, seconds: null };
+  const tell = (message) => {
+    props.value = JSON.stringify({ id, seq: 0, ...message });
+    changed();
+    return [store.status.phase, store.status.line];
+  };
+  assert.deepEqual(tell({ phase: "queued", line }), ["queued", line]);
+  assert.deepEqual(tell({ phase: "loading" }), ["loading", null]);
+  tell({ lanes: [{ key: "chain", card: card("chain") }], methods: [card("chain")] });
+  tell({ ev: pairs(EVENTS.slice(0, 2)) });
+  assert.deepEqual([store.lanes, store.runs.get("chain").rounds.length], [["chain"], 1]);
+  assert.deepEqual(heard, [[card("chain")]]);
+});
+
 test("events go to their lanes in order; what comes twice is taken once", async () => {
   const id = await started();
   receive({ id, seq: 0, ev: pairs(EVENTS.slice(0, 2)) });
@@ -89,6 +114,38 @@ test("a gap is repaired from the first event that is missing", async () => {
   assert.deepEqual(asked, [[id, 2]]);
   assert.equal(store.runs.get("chain").rounds.length, 3);
   assert.equal(store.status.phase, "done");
+});
+
+test("each gap is repaired, and a run that is heard of is not asked for", async () => {
+  mock.timers.enable({ apis: ["Date"] });
+  try {
+    const id = await started();
+    const asked = [];
+    server.resync = async ([, have]) => {
+      asked.push(have);
+      return JSON.stringify({ id, seq: have, ev: pairs(EVENTS.slice(have, have + 2)) });
+    };
+    const settled = () => new Promise((done) => setImmediate(done));
+    receive({ id, seq: 1, ev: [] });
+    await settled();
+    receive({ id, seq: 3, ev: [] });
+    await settled();
+    assert.deepEqual(asked, [0, 2]);
+    mock.timers.tick(15_000);
+    receive({ id, seq: 4, ev: [] });
+    mock.timers.tick(15_000);
+    listen();
+    assert.equal(asked.length, 2);
+    mock.timers.tick(6000);
+    listen();
+    await settled();
+    mock.timers.tick(5000);
+    listen();
+    await settled();
+    assert.deepEqual([asked, said, bus.busy], [[0, 2, 4], [], true], "once in 20 seconds of silence");
+  } finally {
+    mock.timers.reset();
+  }
 });
 
 test("a gap that nobody can fill ends the run and says so", async () => {
@@ -128,6 +185,14 @@ test("a run that waits for its turn is taken from the queue; one that runs is as
   await bus.stop();
   assert.deepEqual(sent, []);
   assert.equal(bus.busy, true); // its last message ends it
+});
+
+test("a run that waits is stopped without a word where the server does not answer", async () => {
+  attach();
+  server.stop = async () => Promise.reject(new TypeError("Failed to fetch"));
+  await bus.start({ prompt: "x" });
+  await bus.stop();
+  assert.deepEqual([bus.busy, said], [false, []]);
 });
 
 test("a run that the server knows and the page has heard nothing of ends by itself", async () => {
@@ -344,6 +409,7 @@ test("a run that nothing is heard of is given up, and that is said", async () =>
     await bus.start({ prompt: "x" });
     mock.timers.tick(19_000);
     listen();
+    await new Promise((done) => setImmediate(done));
     assert.equal(bus.busy, true);
     mock.timers.tick(2000);
     listen();
@@ -352,6 +418,25 @@ test("a run that nothing is heard of is given up, and that is said", async () =>
     assert.match(said[0], /not heard of for 20 seconds/);
     receive({ id: JSON.parse(sent[0][1].request).id, seq: 0, lanes: [{ key: "chain", card: card("chain") }] });
     assert.deepEqual([bus.busy, store.status.phase], [true, "running"], "it comes after all, and can be stopped");
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("a run that begins while it is given up goes on to its end, and nothing is said", async () => {
+  mock.timers.enable({ apis: ["Date"] });
+  try {
+    attach();
+    const id = await bus.start({ prompt: "x" });
+    server.stop = async () => {
+      receive({ id, seq: 0, phase: "queued" });
+      return true;
+    };
+    mock.timers.tick(21_000);
+    listen();
+    assert.deepEqual(said, []);
+    await new Promise((done) => setImmediate(done));
+    assert.deepEqual([bus.busy, said], [true, []]);
   } finally {
     mock.timers.reset();
   }

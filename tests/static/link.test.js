@@ -186,6 +186,17 @@ test("the address follows what is shown, once for many changes, but not while it
   await new Promise((done) => setTimeout(done, 200));
   assert.equal(replaced.length, 1);
   assert.match(replaced[0], /at=chain%7E0%7E2/);
+  globalThis.location = new URL(`${replaced[0]}#part`);
+  assert.equal(link.url(), replaced[0], "what the address named of a page goes");
+  globalThis.location = new URL(replaced[0]);
+  link.update();
+  await new Promise((done) => setTimeout(done, 200));
+  assert.equal(replaced.length, 1, "nothing new");
+  store.setFilter("x".repeat(9000), makeFilter({ kind: "sign", sign: "rejected" }));
+  await new Promise((done) => setTimeout(done, 200));
+  assert.equal(replaced.length, 1, "too long for servers");
+  store.setFilter("x".repeat(9000), null);
+  await new Promise((done) => setTimeout(done, 200));
   store.setTime({ playing: true });
   store.setCursor({ run: "chain", pos: 0 });
   await new Promise((done) => setTimeout(done, 200));
@@ -198,6 +209,9 @@ test("an address that the browser refuses, too many having come, is written late
   link.restore(link.read().view);
   await new Promise((done) => setTimeout(done, 200));
   replaced.splice(0);
+  const around = []; // what the page around a frame hears
+  globalThis.parent = { postMessage: (...given) => around.push(given) };
+  t.after(() => (globalThis.parent = globalThis));
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const refuses = t.mock.method(history, "replaceState", () => {
     throw new Error("Attempt to use history.replaceState() more than 100 times per 10 seconds");
@@ -205,10 +219,23 @@ test("an address that the browser refuses, too many having come, is written late
   store.setCursor({ run: "chain", pos: 2 });
   t.mock.timers.tick(200);
   assert.equal(refuses.mock.callCount(), 1);
+  assert.equal(around.length, 0);
   refuses.mock.restore();
   for (let i = 0; i < 20; i++) t.mock.timers.tick(200);
   assert.equal(replaced.length, 1);
   assert.match(replaced[0], /at=chain%7E0%7E2/);
+  const queryString = new URL(replaced[0]).searchParams.toString();
+  assert.deepEqual(around, [[{ queryString, hash: "" }, "https://huggingface.co"]]);
+});
+
+test("the first runs on an empty stage are no step", async () => {
+  const { store, link } = made();
+  link.restore(link.read().view);
+  await new Promise((done) => setTimeout(done, 200));
+  replaced.splice(0);
+  store.load(LANES);
+  await new Promise((done) => setTimeout(done, 200));
+  assert.equal(replaced.length, 1);
 });
 
 test("the cursor of a lane that goes on from another is restored", () => {

@@ -59,8 +59,12 @@ function made(answers = {}) {
 test("the page opens with the first preset's settings", () => {
   const { session } = made();
   assert.equal(session.config.preset, "apples");
+  const heard = [];
+  session.on("catalogue", () => heard.push("catalogue"));
+  session.on("config", ({ by }) => heard.push(by));
   session.take(CATALOGUE, { ...session.config, prompt: "of a link" });
   assert.equal(session.config.prompt, "of a link");
+  assert.deepEqual(heard, ["catalogue", "catalogue"]);
 });
 
 test("a problem's task and answer stay with its prompt", () => {
@@ -134,7 +138,8 @@ test("a preset that was recorded opens its runs; another only sets", async () =>
 test("an answer that does not come is told, and the page goes on", async () => {
   const { session, said } = made();
   await session.openRecorded("apples");
-  assert.deepEqual(said, ["no trace"]);
+  await session.openRecorded("");
+  assert.deepEqual(said, ["no trace", "no trace"]);
 });
 
 test("nothing runs without a prompt", async () => {
@@ -309,6 +314,27 @@ test("runs that were asked for in a way that the run bar cannot ask have no link
     assert.equal(said.length, 1);
     assert.ok(said[0].includes(words), said[0]);
   }
+});
+
+test("what the run bar does not set is not said where nothing can run, nor of runs of several requests", async () => {
+  for (const [models, prompts] of [
+    [[], ["Once"]],
+    [["tiny"], ["Once", "Twice"]],
+  ]) {
+    const lanes = prompts.map((prompt, i) => trace(["chain", "plain"][i], [round()], { prompt, stop: ["."] }));
+    const { session, said } = made({ open: { lanes, compared: null } });
+    session.take({ ...CATALOGUE, models }, null);
+    await session.openFiles([file("a.jsonl", "x")]);
+    assert.deepEqual(said, []);
+  }
+});
+
+test("a page without a server says what a run needs", async () => {
+  const { session, said, asked } = made();
+  session.take({ ...CATALOGUE, models: [] }, null);
+  assert.equal(await session.run(), true);
+  assert.match(said[0], /serve the lab/);
+  assert.deepEqual(asked, []);
 });
 
 test("of two openings of files the last is shown, with the methods of its models", async () => {
@@ -503,6 +529,8 @@ test("models that are chosen are set at once, and their methods once they have c
   const { session, heard } = withPlums();
   const chosen = session.chooseModels("second", "me");
   assert.deepEqual([session.config.models, heard], ["second", ["me"]]);
+  session.on("methods", () => heard.push("methods"));
   await chosen;
+  assert.deepEqual(heard, ["me", "methods"]);
   assert.equal(session.catalogue.methods[0].name, "other");
 });
