@@ -214,3 +214,123 @@ test("what is drawn once in a while waits a frame where something else is due, a
   frame();
   assert.equal(drawn.pop(), "figures");
 });
+
+/** What a store tells, as topic and payload. @param {ReturnType<typeof createStore>} store */
+function heardOf(store) {
+  const heard = [];
+  for (const topic of ["runs", "data", "cursor", "hover", "filters", "time", "status", "options"])
+    store.on(topic, (detail) => heard.push(detail === undefined ? [topic] : [topic, detail]));
+  return heard;
+}
+const passing = { label: "", test: () => true };
+
+test("other runs take the stage: what was chosen of those before is gone, and all is told", () => {
+  const store = createStore();
+  const one = (/** @type {number} */ id) => [round({ ids: [5] }), round({ ids: [id] })];
+  const lanes = (/** @type {number} */ id) => [trace("plain", one(6)), trace("chain", one(id))];
+  store.load(lanes(7), { recorded: "apples" });
+  assert.equal(store.divergence("plain", "chain"), 1);
+  const { runs, lanes: keys, status } = store;
+  store.setCursor({ run: "chain", pos: 1 });
+  store.setHover({ run: "plain", pos: 0 });
+  store.setFilter("sign", passing);
+  store.setTime({ mode: "clock", at: 1, inside: "drafted", playing: true });
+  const { cursor, hover } = store;
+  const heard = heardOf(store);
+  store.begin(lanes(6));
+  assert.deepEqual(heard, [
+    ["runs"],
+    ["cursor", { old: cursor, now: null }],
+    ["hover", { old: hover, now: null }],
+    ...[["filters"], ["time"], ["status"]],
+  ]);
+  const chosen = [store.cursor, store.hover, store.filters.size, store.time.at, store.time.inside, store.time.playing];
+  assert.deepEqual(chosen, [null, null, 0, Infinity, null, false]);
+  const { phase, recorded, opened, step, ...rest } = store.status;
+  assert.deepEqual([phase, recorded, opened, step], ["running", null, false, false]);
+  assert.ok(Object.values(rest).every((value) => value === null));
+  assert.equal(store.divergence("plain", "chain"), 0, "nothing is known of one kept from before");
+  for (const { key, events } of lanes(6)) store.push(key, events);
+  assert.equal(store.divergence("plain", "chain"), 2);
+  heard.splice(0);
+  store.setStatus({ line: { place: 1, seconds: null }, step: true });
+  store.bring({ runs, lanes: keys, status: { ...status, step: true, line: store.status.line } });
+  assert.deepEqual([store.runs, store.lanes, store.status.recorded], [runs, keys, "apples"]);
+  assert.deepEqual([store.status.phase, store.status.step, store.status.line], ["done", false, null]);
+  assert.equal(store.divergence("plain", "chain"), 1);
+  assert.deepEqual(heard.slice(-2), [
+    ["data", "plain"],
+    ["data", "chain"],
+  ]);
+});
+
+test("a lane comes, goes with what was chosen of it, and comes back", () => {
+  const store = createStore();
+  store.load([trace("plain", [round({ ids: [5] })])]);
+  const heard = heardOf(store);
+  const told = () => heard.splice(0).map(([topic, detail]) => (topic === "data" ? `data ${detail}` : topic));
+  store.add({ key: "more", card: card("more") });
+  store.add({ key: "more", card: card("more") });
+  assert.deepEqual(
+    [store.lanes, told()],
+    [
+      ["plain", "more"],
+      ["runs", "runs"],
+    ],
+  );
+  store.push("more", trace("more", [round({ ids: [6] })]).events);
+  store.setStatus({ phase: "running" });
+  assert.deepEqual([told(), store.status.phase, store.status.recorded], [["data more", "status"], "running", null]);
+  assert.equal(store.divergence("plain", "more"), 0);
+  store.setOption("whatif", { run: "plain", knobs: {} });
+  store.setCursor({ run: "plain", pos: 0 });
+  store.setHover({ run: "plain", pos: 0 });
+  told();
+  assert.equal(store.remove("none"), null);
+  const gone = store.remove("more");
+  assert.deepEqual([store.lanes, [...store.runs.keys()], told()], [["plain"], ["plain"], ["runs"]]);
+  assert.ok(store.cursor && store.hover && store.options.whatif, "of another lane");
+  const other = { ...gone, tokens: [{ ...gone.tokens[0], token: 5 }] };
+  store.put(other);
+  assert.deepEqual(
+    [store.lanes, told()],
+    [
+      ["plain", "more"],
+      ["runs", "data more"],
+    ],
+  );
+  assert.equal(store.divergence("plain", "more"), 1);
+  const plain = store.remove("plain");
+  assert.deepEqual([store.cursor, store.hover, store.options.whatif], [null, null, null]);
+  assert.deepEqual(told(), ["hover", "cursor", "options", "runs"]);
+  store.put(plain);
+  store.put(other);
+  assert.deepEqual(store.lanes, ["plain", "more"], "once, behind the others");
+  store.setCursor({ run: "plain", pos: 0 });
+  store.setHover({ run: "plain", pos: 0 });
+  store.clear();
+  assert.deepEqual([store.cursor, store.hover], [null, null]);
+});
+
+test("of a place the store gives the run, the round, the node and the token that is there", () => {
+  const store = createStore();
+  const at = (/** @type {object} */ given) => ({ run: "chain", round: null, pos: null, node: null, ...given });
+  assert.deepEqual([store.run(), store.round(), store.node(), store.token()], [null, null, null, null]);
+  store.load([trace("plain", [round()], {}), trace("chain", [round({ drafted: 2, accepted: 1 })])]);
+  const { rounds, tokens } = store.runs.get("chain");
+  assert.equal(store.round(at({ round: 0 })), rounds[0]);
+  for (const sel of [null, at({}), at({ round: 7 }), at({ run: "none", round: 0 }), { ...at({ round: 0 }), run: null }])
+    assert.equal(store.round(sel), null);
+  assert.equal(store.node(at({ round: 0, node: 1 })), rounds[0].nodes[1]);
+  for (const sel of [null, at({ round: 0 }), at({ round: 0, node: 9 }), at({ round: 7, node: 0 })])
+    assert.equal(store.node(sel), null);
+  assert.equal(store.token(at({ pos: 0, node: 0 })), tokens[0]);
+  assert.equal(store.token(at({ pos: 1 })), tokens[1]);
+  for (const sel of [null, at({}), at({ pos: 9 }), at({ run: "none", pos: 0 }), at({ round: 0, pos: 1, node: 1 })])
+    assert.equal(store.token(sel), null, "a draft token that was rejected is not in the text");
+  const heard = heardOf(store);
+  store.setOption("order", "draft");
+  store.setOption("order", "draft");
+  store.setFilter("none", null);
+  assert.deepEqual([store.options.order, heard], ["draft", [["options", "order"]]]);
+});
