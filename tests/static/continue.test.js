@@ -308,6 +308,17 @@ test("a lane that is taken away while it is written ends there", async () => {
   assert.deepEqual([aborted, store.status.phase, store.lanes, store.options.continued], [true, "done", ["sd"], []]);
 });
 
+test("a lane that is still to come is not ended when another is taken away", async () => {
+  const { store, continuing, told } = page(async function* (store) {
+    if (store.lanes.length > 1) takeAway(store, store.runs.get("sd~1"));
+    yield* whole();
+  });
+  await continuing.start(store.runs.get("sd"), 1, 77);
+  await continuing.start(store.runs.get("sd"), 0, 9);
+  assert.deepEqual([store.lanes, store.status.phase, told], [["sd", "sd~2"], "done", []]);
+  assert.equal(store.runs.get("sd~2").end.reason, "eos");
+});
+
 test("runs that come back to the stage bring the lanes that were made beside them", async () => {
   const { store, continuing, sent } = page(whole);
   await continuing.start(store.runs.get("sd"), 1, 77);
