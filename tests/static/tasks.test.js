@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { boxes } from "../../app/static/learn/gallery.js";
 import { readProgress, withStep } from "../../app/static/learn/progress.js";
+import { show, take } from "../../app/static/learn/show.js";
 import { countAt, isRight } from "../../app/static/learn/tasks.js";
+import { createStore } from "../../app/static/store.js";
 
 const place = (round, node, pos) => ({ lane: 1, round, node, pos });
 
@@ -72,4 +74,29 @@ test("spans of a thumbnail lie end to end on one axis", () => {
   );
   assert.deepEqual([first.x, second.x], [0, 112.5]);
   assert.ok(first.x + first.width < second.x && second.x + second.width < 150);
+});
+
+test("a case that comes late brings back neither a lesson that was closed nor a room that was left", async () => {
+  const store = createStore();
+  let come;
+  const openRecorded = async (name) => {
+    await new Promise((given) => (come = given));
+    if (name !== "gone") store.load([], { recorded: name });
+  };
+  const lab = { session: { openRecorded } };
+  const scene = (name) => ({ case: name, view: "score", lane: null, at: null });
+  const during = async (going, ...sets) => {
+    for (const [name, value] of sets) store.setOption(name, value);
+    come();
+    const shown = await going;
+    return [store.options.room, store.options.stage, store.options.beside, shown];
+  };
+  store.setOption("room", "learn");
+  assert.deepEqual(await during(show(scene("one"), store, lab), ["room", "papers"]), ["papers", "text", "", false]);
+  assert.deepEqual(await during(show(scene("gone"), store, lab)), ["papers", "text", "", false]);
+  const step = (at) => take("first", at, scene(at ? "three" : "two"), store, lab);
+  assert.deepEqual(await during(step(0), ["room", "learn"]), ["learn", "text", "", undefined]);
+  assert.deepEqual(await during(step(1)), ["compare", "score", "first~1", undefined]);
+  assert.deepEqual(await during(step(0), ["beside", ""]), ["compare", "score", "", undefined]);
+  assert.deepEqual(await during(show(scene("one"), store, lab)), ["compare", "score", "", true]);
 });

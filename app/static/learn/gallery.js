@@ -63,8 +63,8 @@ export async function drawGallery(element, store, lab) {
 /** @param {GalleryCase} one @param {Store} store @param {Lab} lab */
 function drawCase(one, store, lab) {
   const open = async () => {
-    await show({ case: one.name, view: one.view, lane: null, at: one.at }, store, lab);
-    if (store.status.recorded === one.name) store.setOption("beside", one.name); // else it was refused
+    const shown = await show({ case: one.name, view: one.view, lane: null, at: one.at }, store, lab);
+    if (shown) store.setOption("beside", one.name);
   };
   return h(
     "article.gallery-case",

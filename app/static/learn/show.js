@@ -12,18 +12,21 @@ const SETTLED_MS = 250; // until lanes have brought their tokens into view
 const HIGH = 0.28; // of the window: where a token that was hidden comes to be
 const ROOM_OF = new Map([["many", "runs"]]); // lessons name a room by what it is for
 
-/** Take a step of a lesson beside the stage. @param {string} lesson @param {number} at
+/** Take a step of a lesson beside the stage, unless another was taken, the lesson closed or the room left before its
+ * case came. @param {string} lesson @param {number} at
  * @param {import("../types/wire.js").PageStep} step @param {Store} store @param {Lab} lab */
 export async function take(lesson, at, step, store, lab) {
+  const { beside, room } = store.options;
   if (store.status.recorded !== step.case) await lab.session.openRecorded(step.case); // with it one step for Back
+  if (store.options.beside !== beside || store.options.room !== room) return;
   store.setOption("beside", `${lesson}~${at}`);
-  return showStep(step, store, lab);
+  await showStep(step, store, lab);
 }
 
 /** The page as a step wants it; a task about a knob has its sliders in view.
  * @param {import("../types/wire.js").PageStep} step @param {Store} store @param {Lab} lab */
 export async function showStep(step, store, lab) {
-  await show(step, store, lab);
+  if (!(await show(step, store, lab))) return;
   if (step.task?.kind !== "set") {
     const { at, lane } = step;
     if (!at && lane !== null) setTimeout(() => reveal(store.lanes[lane]), SETTLED_MS);
@@ -33,20 +36,23 @@ export async function showStep(step, store, lab) {
   document.querySelector('[data-view="whatif"]')?.scrollIntoView({ block: "center" });
 }
 
-/** @param {Scene} scene @param {Store} store @param {Lab} lab */
+/** Tells whether it is shown: not where the case was refused, which the visitor has been told, nor where the room was
+ * left before it came. @param {Scene} scene @param {Store} store @param {Lab} lab */
 export async function show({ case: name, room = "compare", view, lane, at }, store, lab) {
+  const { room: before } = store.options;
   if (store.status.recorded !== name) await lab.session.openRecorded(name);
-  if (store.status.recorded !== name) return; // refused; the visitor has been told
+  if (store.status.recorded !== name || store.options.room !== before) return false;
   store.setTime({ at: Infinity, playing: false });
   store.setOption("room", ROOM_OF.get(room) ?? room);
   store.setOption("stage", view);
   if (!at) {
     store.clear();
-    return;
+    return true;
   }
   store.setOption("ghosts", true); // a rejected draft token is not in the text
   store.setCursor({ run: store.lanes[at.lane ?? lane ?? 0], round: at.round, pos: at.pos, node: at.node });
   if (view === "text") setTimeout(uncover, SETTLED_MS);
+  return true;
 }
 
 /** Bring the head of a lane, or of its band in the score, into sight where it is hidden. @param {string} run */
