@@ -29,7 +29,10 @@ export function createApi(base, fetch = (...given) => globalThis.fetch(...given)
   };
   /** @param {Response} response */
   const json = (response) =>
-    response.json().catch(() => Promise.reject(new Error(`The server answered ${response.status} without JSON.`)));
+    response.json().catch((error) => {
+      if (error instanceof SyntaxError) throw new Error(`The server answered ${response.status} without JSON.`);
+      return inWords(AWAY)(error);
+    });
   /** @type {Map<string, Promise<any>>} */
   const kept = new Map();
   return {

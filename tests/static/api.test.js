@@ -34,6 +34,11 @@ test("the server's words are the error; without any, its status is", async () =>
   await assert.rejects(over(new Response("<html>")).get("trace"), { message: "The server answered 200 without JSON." });
 });
 
+test("an answer that breaks off is one that did not come", async () => {
+  const broken = new ReadableStream({ start: (controller) => controller.error(new TypeError("network error")) });
+  await assert.rejects(over(new Response(broken)).get("trace"), { message: AWAY });
+});
+
 const stream = (...parts) =>
   new ReadableStream({
     start(controller) {
