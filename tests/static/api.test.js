@@ -58,6 +58,20 @@ test("lines come whole however they were cut, also inside a character", async ()
   assert.deepEqual(await all(linesOf(stream(bytes.slice(0, cut), bytes.slice(cut)))), [{ a: "ü" }, { b: 2 }]);
 });
 
+test("lines are asked for with a body, and with what ends them", async () => {
+  const { signal } = new AbortController();
+  let given;
+  const api = createApi(BASE, async (url, options) => {
+    given = [url.href, options.method, options.body, options.signal === signal];
+    return new Response('{"a":1}\n');
+  });
+  assert.deepEqual(await all(api.lines("repeat", { n: 2 }, signal)), [{ a: 1 }]);
+  assert.deepEqual(given, [`${BASE}repeat`, "POST", '{"n":2}', true]);
+  await assert.rejects(all(over(Response.json({ error: "No." }, { status: 400 })).lines("repeat", {}, signal)), {
+    message: "No.",
+  });
+});
+
 test("a reader who leaves ends the stream", async () => {
   let ended = false;
   const endless = new ReadableStream({

@@ -125,9 +125,62 @@ test("new lanes end the repetitions and forget them", async () => {
   assert.deepEqual([store.status.repeated, store.status.repeating, repeats.busy], [null, null, false]);
 });
 
+test("where repetitions are is told as they go, and Stop keeps what was measured", async () => {
+  const line = { place: 2, seconds: 3 };
+  const lanes = { sd: found() };
+  const told = [];
+  let stopped = false;
+  const { store, repeats } = page(async function* (signal) {
+    const { status } = store;
+    told.push([status.repeated, status.repeating, status.line]);
+    for (const message of [
+      { kind: "queued", n: 3 },
+      { kind: "queued", n: 3, line },
+      { kind: "running", run: 0, n: 3 },
+      { kind: "repeated", run: 0, n: 3, lanes },
+      { kind: "running", run: 1, n: 3 },
+      { kind: "repeated", run: 1, n: 3, lanes },
+      { kind: "repeated", run: 2, n: 3, lanes },
+    ]) {
+      yield message;
+      const { repeated, repeating, line: place } = store.status;
+      told.push([repeated?.runs ?? null, repeating?.run ?? null, place]);
+      if (!stopped || message.kind !== "repeated") continue;
+      repeats.stop();
+      assert.deepEqual([signal.aborted, repeats.busy], [true, false]);
+    }
+  });
+  const all = repeats.start(3);
+  assert.equal(repeats.busy, true);
+  await all;
+  assert.deepEqual(told, [
+    [null, { run: -1, n: 3 }, null],
+    ...[
+      [null, -1, null],
+      [null, -1, line],
+      [null, 0, null],
+    ],
+    ...[
+      [1, 1, null],
+      [1, 1, null],
+      [2, 2, null],
+      [3, null, null],
+    ],
+  ]);
+  assert.equal(repeats.busy, false);
+  stopped = true;
+  await repeats.start(3);
+  assert.deepEqual([store.status.repeated.runs, store.status.repeating, repeats.busy], [1, null, false]);
+});
+
 test("what cannot be repeated says why, and an error is told", async () => {
   const opened = page(async function* () {}, { opened: true });
   assert.match(opened.repeats.hindrance(), /from a file/);
+  const early = page(async function* () {});
+  early.store.setStatus({ phase: "running" });
+  assert.match(early.repeats.hindrance(), /not ended yet/);
+  early.store.begin([]);
+  assert.match(early.repeats.hindrance(), /Nothing has run/);
   await opened.repeats.start(3);
   assert.deepEqual([opened.sent.length, opened.told.length], [0, 1]);
   const other = page(async function* () {});

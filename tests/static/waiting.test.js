@@ -4,6 +4,7 @@ import { watchLoading } from "../../app/static/run/loading.js";
 import { loadingWords, waitingWords } from "../../app/static/run/waiting.js";
 import { createStore } from "../../app/static/store.js";
 import { visitor } from "../../app/static/visitor.js";
+import { card, round, trace } from "./runs.js";
 
 test("a place in line is told in words, with the time it may take", () => {
   assert.equal(waitingWords({ place: 2, seconds: 12.3 }), "2nd in line, about 12 s");
@@ -62,4 +63,31 @@ test("while a run waits for its models the server is asked what it loads, and no
   store.setStatus({ phase: "done" });
   while (store.status.loading) await new Promise((go) => setTimeout(go, 20));
   assert.equal(asked, 1);
+});
+
+test("while a lane waits for its heads the server is asked, until each lane has begun or ended", async (t) => {
+  const store = createStore();
+  let asked = 0;
+  const get = async () => {
+    asked += 1;
+    return { loading: null };
+  };
+  watchLoading(store, { api: { get } });
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const settled = () => new Promise(setImmediate);
+  const later = async () => {
+    t.mock.timers.tick(700);
+    await settled();
+    return asked;
+  };
+  const begun = trace("chain", [round()]).events;
+  store.begin(["chain", "refused"].map((key) => ({ key, card: card(key) })));
+  await settled();
+  assert.equal(asked, 1);
+  store.push("chain", begun.slice(0, 2));
+  assert.equal(await later(), 2, "one has not begun");
+  store.push("refused", [{ kind: "end", reason: "error" }]);
+  assert.equal(await later(), 2);
+  store.setStatus({ step: false });
+  assert.equal(await later(), 2);
 });
