@@ -100,6 +100,11 @@ test("the open tab of a room is in its link and comes back; an old link opens th
   assert.equal(shown("trajectories", "trajectories", "trees"), "trees");
   assert.equal(shown("compare", "figure", "entropy"), "entropy");
   assert.doesNotMatch(link.url(), /judge=|pool=|trajectories=/, "each only in its own room");
+  store.setOption("figure", "position");
+  assert.doesNotMatch(link.url(), /figure=/, "it is the first");
+  store.setOption("figure", "entropy");
+  store.setOption("room", "judge");
+  assert.doesNotMatch(link.url(), /figure=/);
   assert.deepEqual(placeOf(new URLSearchParams("room=judge")), {
     tab: "lessons",
     name: "",
