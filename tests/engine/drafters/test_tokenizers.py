@@ -138,6 +138,18 @@ def test_added_tokens_that_stand_for_text_are_read_and_drafted() -> None:
     assert found.reads(names["<tool>"]) == []
 
 
+@pytest.mark.parametrize(("letters", "kind"), [("abcd", "specials"), ("bacd", "pieces")])
+def test_special_tokens_of_one_name_are_the_same_whatever_their_ids(letters: str, kind: str) -> None:
+    target, draft = toy_model(toy_table(4, 0)), toy_model(toy_table(4, 0))
+    for model, own, names in ((target, "abcd", "xyz"), (draft, letters, "zxy")):
+        hf = spelt(own)
+        hf.add_special_tokens({"additional_special_tokens": [f"<{name}>" for name in names]})
+        model.tokenizer, model.vocab = Tokenizer(hf, []), len(hf)
+    found = bridge(target, draft)
+    assert found.kind == kind
+    assert [found.reads(token) for token in (4, 5, 6)] == [[5], [6], [4]]
+
+
 def test_nothing_in_common_is_refused() -> None:
     with pytest.raises(ModelMismatch, match="toy and other have no piece in common"):
         mixed_lab("wxyz").run("sd", [0, 1])
