@@ -139,10 +139,28 @@ def test_skimmed_rows_serve_the_next_and_no_other(zoo: Zoo) -> None:
     assert not torch.allclose(step[2], session.skim([*PROMPT, 8, 9], frozenset({1})), atol=1e-2)
     assert torch.allclose(session.skim([*PROMPT, 7], skip), fresh.skim([*PROMPT, 7], skip), atol=1e-5)
     session.skim([*PROMPT, 8, 9], skip)
+    for n in (2, 1):  # the same once more, and fewer
+        assert torch.allclose(session.skim([*PROMPT, *[8, 9][:n]], skip), step[n], atol=1e-5)
+    session.skim([*PROMPT, 8, 9], skip)
     other, tail = model.session(40), [PROMPT[-1], 8, 9]  # the same tokens as were skimmed, behind other ones
     for one in (session, other):
         one.forward(PROMPT)
     assert torch.allclose(session.skim([*PROMPT, *tail], skip), other.skim([*PROMPT, *tail], skip), atol=1e-5)
+
+
+def test_what_is_read_ahead_stands_behind_what_was_skimmed(zoo: Zoo) -> None:
+    model = zoo.load(zoo.path("llama", layers=4))
+    session, fresh, skip = model.session(40), model.session(40), frozenset({2})
+    for one in (session, fresh):
+        one.forward(PROMPT[:-1])
+    session.skim([*PROMPT, 8], skip)
+    for n, token in enumerate((9, 4), 1):
+        ahead = session.ahead(torch.tensor([token]))
+        assert torch.allclose(ahead, fresh.skim([*PROMPT, 8, *[9, 4][:n]], skip), atol=1e-5)
+    session.told([9, 4])
+    text = [*PROMPT, 8, 9, 4, 11]
+    assert torch.allclose(session.skim(text, skip), fresh.skim(text, skip), atol=1e-5)
+    assert torch.allclose(session.forward(text).logits, model.session(40).forward(text).logits, atol=1e-5)
 
 
 def test_tokens_that_are_drawn_come_from_the_distribution_that_is_told(
