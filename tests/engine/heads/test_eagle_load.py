@@ -224,6 +224,8 @@ def test_a_published_hydra_has_a_layer_as_the_target_has(tmp_path: Path, zoo: Zo
     made.save(folder, config | {"hidden_state_offset": 1}, made.fill(hydra_names(own, 2, 1, target.vocab), 0))
     with pytest.raises(AssetError, match="1 layers before the last"):
         load_asset("hydra", str(folder), target)
+    with pytest.raises(AssetError, match=r"'mlp'.*prefix-mlp"):
+        load_asset("hydra", str(configured(folder, hidden_state_offset=0, hydra_head_arch="mlp")), target)
 
 
 @pytest.mark.parametrize("shared", [False, True])
