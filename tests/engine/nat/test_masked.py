@@ -13,7 +13,7 @@ from engine.model import Model
 from engine.nat.canvas import Canvas
 from engine.nat.cmlm import Candidates, Cmlm, hide
 from engine.nat.files import begin_as, built, load_nat, save_nat
-from engine.nat.network import Shape
+from engine.nat.network import Frozen, Shape
 from engine.nat.rewrite import RewriteNat
 from engine.nat.system import END, PAD
 from engine.training.batches import padded
@@ -196,6 +196,17 @@ def test_training_lowers_the_loss(kind: str, target: Model) -> None:
     system, losses = trained(kind, target, 12)
     assert losses[-1] < 0.9 * losses[0]
     assert all(p.grad.abs().sum() > 0 for p in system.parameters())
+
+
+def test_the_locator_is_never_asked_about_a_mask(target: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The revisor's draws are tokens, however likely it holds the mask to be."""
+    system, asked = made("rewrite_nat", target), list[torch.Tensor]()
+    wrong, there = system.wrong, TEXTS != PAD
+    certain = torch.zeros(target.vocab).index_fill(0, torch.tensor([PAD]), 50.0)
+    monkeypatch.setattr(Frozen, "logits", lambda _, x: certain.expand(*x.shape[:-1], -1))
+    monkeypatch.setattr(system, "wrong", lambda canvas, *more: asked.append(canvas) or wrong(canvas, *more))
+    system.loss(SOURCES, TEXTS)
+    assert asked and all((canvas[there] != PAD).all() for canvas in asked)
 
 
 @pytest.mark.slow
