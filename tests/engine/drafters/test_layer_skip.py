@@ -163,6 +163,16 @@ def test_what_is_read_ahead_stands_behind_what_was_skimmed(zoo: Zoo) -> None:
     assert torch.allclose(session.forward(text).logits, model.session(40).forward(text).logits, atol=1e-5)
 
 
+def test_no_more_is_skimmed_or_read_ahead_than_fits(zoo: Zoo) -> None:
+    session, skip = zoo.load(zoo.path("llama", layers=4)).session(len(PROMPT)), frozenset({2})
+    session.skim(PROMPT[:-1], skip)
+    session.ahead(torch.tensor(PROMPT[-1:]))
+    with pytest.raises(ConfigError, match="6 tokens do not fit the 5 positions"):
+        session.ahead(torch.tensor([8]))
+    with pytest.raises(ConfigError, match="6 tokens do not fit the 5 positions"):
+        session.skim([*PROMPT, 8], skip)
+
+
 def test_tokens_that_are_drawn_come_from_the_distribution_that_is_told(
     zoo: Zoo, monkeypatch: pytest.MonkeyPatch
 ) -> None:

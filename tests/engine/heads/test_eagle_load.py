@@ -52,6 +52,15 @@ def test_official_names_load(tmp_path: Path, target: Model, file: str) -> None:
     assert three.names.tolist() == sorted(set(three.names.tolist()))
 
 
+def test_a_mixture_without_a_bias_says_so(tmp_path: Path, target: Model) -> None:
+    folder = made.eagle(tmp_path, target, "eagle2")
+    change(folder, **{"fc.bias": None})
+    with pytest.raises(AssetError, match=r"lacks fc\.bias"):
+        load_asset("eagle2", str(folder), target)
+    head = load_asset("eagle2", str(configured(folder, bias=False)), target)
+    assert not head.spec.bias and "fc.bias" not in head.weights
+
+
 def test_a_full_draft_vocabulary_has_no_maps(tmp_path: Path, target: Model) -> None:
     folder = made.eagle(tmp_path, target, "eagle3")
     assert "d2t" not in load_file(folder / "model.safetensors")
