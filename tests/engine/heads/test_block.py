@@ -79,6 +79,7 @@ def test_a_norm_and_the_product_behind_it() -> None:
         own = x.to(given)
         want = F.rms_norm(own, (16,), given, 1e-6) @ after.to(given)
         torch.testing.assert_close(norm(own) @ norm.into(after.to(given)), want)
+        torch.testing.assert_close(norm.whole(own), F.rms_norm(own, (16,), given, 1e-6))
 
 
 def test_memory_grows_and_forgets_nothing() -> None:
