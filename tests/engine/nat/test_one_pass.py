@@ -107,6 +107,16 @@ def test_sum_and_best_of_paths_are_those_of_all() -> None:
             assert best[row].tolist() == [*max(every)[1], *[0] * (4 - len(text))]
 
 
+def test_transitions_are_shares_of_the_later_vertices(target: Model) -> None:
+    system = made("dat", target)
+    states, seen = system.encoded(SOURCES)
+    _, there = given = system.inputs(states, seen)
+    links = system.graph(*given, states, seen)[1].exp()
+    for row, size in zip(links, there.sum(1).tolist(), strict=True):
+        torch.testing.assert_close(row[: size - 1].sum(1), torch.ones(size - 1))
+        assert not row.tril().any() and not row[:, size:].any()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_loss_is_that_of_all_ways_to_say_a_text(kind: str, target: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     """Row by row, each source alone, so padding plays no part; the text that finds no place counts nothing."""
