@@ -220,6 +220,17 @@ def test_a_kept_mask_serves_every_start(model: Model, near_by: int, monkeypatch:
             assert near(row, fresh(model, [*text, 7, 4, 9, 2][: start + 1 + n])[-1]) < CLOSE, f"behind {start}, row {n}"
 
 
+def test_what_is_read_ahead_takes_the_place_of_a_draft(model: Model) -> None:
+    """Its nodes are no longer in the slots behind the text, whatever the tokens that follow."""
+    session = model.session(96)
+    session.forward(PROMPT, TREE)
+    for n, token in enumerate((4, 9), 1):
+        assert near(session.ahead(torch.tensor([token])), fresh(model, [*PROMPT, *[4, 9][:n]])) < CLOSE
+    session.told([4, 9])
+    assert session.cached == [*PROMPT, 4, 9]
+    assert near(session.forward([*PROMPT, 4, 9, 9, 2]).logits, fresh(model, [*PROMPT, 4, 9, 9, 2])) < CLOSE
+
+
 def test_leaving_the_path_recomputes_from_there(model: Model) -> None:
     """Another text, a shorter one, and the same one again: always right, and the common prefix is kept."""
     session = model.session(96)
