@@ -48,6 +48,8 @@ def test_official_names_load(tmp_path: Path, target: Model, file: str) -> None:
     two = load_asset("eagle2", str(made.eagle(tmp_path / "2", target, "eagle2", qkv_bias=True, file=file)), target)
     three = load_asset("eagle3", str(made.eagle(tmp_path / "3", target, "eagle3", draft_vocab=20, file=file)), target)
     assert isinstance(two, EagleHead) and two.names is None
+    other_word = configured(tmp_path / "2", qkv_bias=None, attention_bias=True)
+    assert load_asset("eagle2", str(other_word), target).spec == two.spec and two.spec.qkv_bias
     assert isinstance(three, EagleHead) and three.names is not None and len(three.names) == 20
     assert three.names.tolist() == sorted(set(three.names.tolist()))
 
