@@ -19,6 +19,7 @@ from engine.runs.preflight import preflight
 from tests.engine.crossed import LEAN, SOURCE, Crossed, generated, make_model, plain_logits
 from tests.engine.model.families import near
 from tests.engine.zoo import EOS, Zoo
+from tests.typed import some
 
 CLOSE = 1e-5  # fp32, relative to the largest logit above one
 TREE = Draft((4, 9, 9, 30, 2, 7, 7), (-1, -1, 0, 0, 1, 2, 5), group=(0,) * 7)
@@ -49,6 +50,20 @@ def check_equal(model: Model, hf: Any, draft: Draft = TREE) -> None:
         assert near(found, plain) < CLOSE
         assert near(session.forward([*SOURCE, *grown, 5]).logits, plain[1:2]) < CLOSE  # a row alone
         session.forward([*SOURCE, *start, *WRITTEN], draft)
+
+
+def test_looks_are_of_the_rows_that_have_logits(crossed: Crossed) -> None:
+    model = crossed.model("bart")
+    tokens = [*SOURCE, *some(model.seam).opening, *WRITTEN]
+    session, other = model.session(80), model.session(80)
+    for one in (session, other):
+        one.watch()  # type: ignore[attr-defined]
+    found = some(session.forward(tokens, chain([4, 9])).looks)
+    other.forward(tokens[:-1])
+    for row, more in enumerate(([], [4], [4, 9])):
+        (looks,) = some(other.forward([*tokens, *more]).looks)
+        torch.testing.assert_close(found[row], looks)
+    assert found.shape == (3, len(SOURCE))
 
 
 @pytest.mark.parametrize("family", ["bart", "t5"])
