@@ -22,7 +22,7 @@ from engine.draft import Draft
 from engine.drafters.universal import added, following
 from engine.errors import ConfigError, ModelMismatch
 from engine.lab import Lab
-from engine.model import BridgedSession, Tokenizer, bridge
+from engine.model import BridgedSession, Session, Tokenizer, bridge
 from engine.model.bridge import spellings
 from engine.parts import writing
 from engine.runs import costs as measuring
@@ -226,6 +226,26 @@ def test_the_draft_distribution_is_renormalised_over_common_pieces() -> None:
 def lab_session(lab: Lab) -> Any:
     drafter: Any = prepare(lab, "sd").drafter
     return drafter.session
+
+
+def test_a_text_is_read_as_one_and_what_follows_token_by_token() -> None:
+    """And another text, a shorter one too, as one anew."""
+    target, draft = toy_model(toy_table(4, 0)), toy_model(toy_table(3, 5))
+    core = Core(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
+    core.decoder = decoders.Fuse()
+    theirs = PreTrainedTokenizerFast(tokenizer_object=core)
+    draft.tokenizer = Tokenizer(theirs, [])
+    session = BridgedSession(draft.session(32), bridge(target, draft))
+    for text, pieces in (
+        ("abab", "ab ab"),
+        ("ababab", "ab ab a b"),
+        ("ababba", "ab ab b a"),
+        ("aba", "ab a"),
+        ("abaab", "ab a a b"),
+        ("b", "b"),
+    ):
+        session.forward(["abcd".index(letter) for letter in text])
+        assert theirs.convert_ids_to_tokens(known(Session, session.inner).cached) == pieces.split()
 
 
 @pytest.mark.parametrize("letters", ["dxab", "cb", "badc"])
