@@ -11,7 +11,7 @@ import torch
 from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.model import Model
 from engine.nat.canvas import Canvas
-from engine.nat.cmlm import Candidates, Cmlm, hide
+from engine.nat.cmlm import Candidates, Cmlm, hide, surest
 from engine.nat.files import begin_as, built, load_nat, save_nat
 from engine.nat.network import Frozen, Shape
 from engine.nat.rewrite import RewriteNat
@@ -146,6 +146,13 @@ def test_canvases_change_only_where_they_are_fresh(kind: str, target: Model) -> 
             assert fresh or (token, sure) == (old, odds)
         before = canvas
     assert all(found[0].fresh) and not all(found[1].fresh)
+
+
+def test_the_surest_text_is_that_of_the_largest_mean() -> None:
+    """Over the places that a text has: neither a short one nor a long one is ahead by its length."""
+    there = torch.arange(4) < torch.tensor([[2], [4]])
+    for short, long, best in ((0.9, 0.8, 0), (0.8, 0.9, 1), (0.5, 0.4, 0), (0.4, 0.5, 1)):
+        assert surest(torch.tensor([[short] * 2 + [0.0] * 2, [long] * 4]), there) == best
 
 
 @pytest.mark.parametrize("kind", KINDS)
