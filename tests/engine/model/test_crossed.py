@@ -1,6 +1,8 @@
 """Encoder-decoders equal transformers: chains, trees, rejected drafts, new sources; and what cannot be run is told."""
 
 import json
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,16 @@ def check_equal(model: Model, hf: Any, draft: Draft = TREE) -> None:
         assert near(found, plain) < CLOSE
         assert near(session.forward([*SOURCE, *grown, 5]).logits, plain[1:2]) < CLOSE  # a row alone
         session.forward([*SOURCE, *start, *WRITTEN], draft)
+
+
+def test_a_source_is_held_to_the_encoders_positions(crossed: Crossed) -> None:
+    model = crossed.model("bart")
+    for most, fits in ((len(SOURCE), True), (len(SOURCE) - 1, False)):
+        session = replace(model, source_context=most).session(80)
+        tokens = [*SOURCE, *some(model.seam).opening]
+        assert (session.left(tokens) > 0) is fits
+        with nullcontext() if fits else pytest.raises(ConfigError, match=f"reads at most {most}: shorten it"):
+            session.forward(tokens)
 
 
 def test_looks_are_of_the_rows_that_have_logits(crossed: Crossed) -> None:
