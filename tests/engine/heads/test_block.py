@@ -82,6 +82,12 @@ def test_a_norm_and_the_product_behind_it() -> None:
         torch.testing.assert_close(norm.whole(own), F.rms_norm(own, (16,), given, 1e-6))
 
 
+def test_a_rotation_that_grows_with_the_text_is_left_to_torch() -> None:
+    weights = fill(shapes(SPEC, "b", 32))
+    plain, dynamic = (LeanBlock(weights, "b", spec) for spec in (SPEC, replace(SPEC, dynamic=2.0)))
+    assert plain.few() is not None and dynamic.few() is None
+
+
 def test_memory_grows_and_forgets_nothing() -> None:
     weights = fill(shapes(SPEC, "b", 32))
     x = torch.randn(9, 32, generator=torch.Generator().manual_seed(1))
