@@ -173,7 +173,10 @@ def test_small_large_and_other_matrices_have_no_blocks(monkeypatch: pytest.Monke
     assert Product(of_half_type(16, LEAST // 16 - 1)).halves is None
     assert Product(torch.randn(I, O).bfloat16()).blocks is None and Product(torch.randn(I, O).double()).blocks is None
     monkeypatch.setattr(products, "BYTES", 4 * I * O - 1)
-    assert Product(torch.randn(I, O)).blocks is None
+    w, x = torch.randn(I, O), torch.randn(WORK // (I * O) + 1, I)
+    product, y = Product(w), torch.randn(len(x), O)
+    assert product.blocks is None and product.halves is None
+    assert torch.equal(product(x), x @ w) and torch.equal(product.onto(y, x), torch.addmm(y, x, w))
 
 
 def test_a_look_counts_the_blocks(zoo: Zoo) -> None:
