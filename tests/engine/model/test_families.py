@@ -124,6 +124,17 @@ def test_the_highest_tap_is_what_the_last_layer_gives_before_the_last_norm(kind:
             assert near(norm(taps[1]), found.last) < 1e-5 < near(taps[1], found.last)
 
 
+@pytest.mark.parametrize("kind", ["llama", "phi3", "gpt_oss"])
+def test_a_network_that_runs_lean_is_emptied(kind: str) -> None:
+    """So that no matrix is held twice; what is left is small, or the very memory that the lean forward reads."""
+    config = tiny.config_of(kind, 2)
+    hf = auto_class(config).from_config(config, dtype=torch.float32)
+    lean = lean_from(hf)
+    left = {name.partition("mlp.")[2] for name, p in hf.model.layers.named_parameters() if p.dim() > 1 and p.numel()}
+    shared = {"router.weight", "experts.gate_up_proj_bias", "experts.down_proj", "experts.down_proj_bias"}
+    assert lean is not None and left == (shared if kind == "gpt_oss" else set())
+
+
 @pytest.mark.parametrize("name", [*CACHES, "layer_past"])
 @torch.inference_mode()
 def test_the_cache_is_given_by_the_name_that_a_network_has_for_it(name: str) -> None:
