@@ -13,6 +13,7 @@ from transformers import MBartTokenizer
 from engine.draft import Draft, chain
 from engine.errors import ConfigError, ModelMismatch
 from engine.model import Model, bridge, load_model
+from engine.model.crossed import CrossDecoder
 from engine.model.crosswhole import WholeDecoder
 from engine.model.decoder import New
 from engine.model.outline import outline
@@ -21,7 +22,7 @@ from engine.runs.preflight import preflight
 from tests.engine.crossed import LEAN, SOURCE, Crossed, generated, make_model, plain_logits
 from tests.engine.model.families import near
 from tests.engine.zoo import EOS, Zoo
-from tests.typed import some
+from tests.typed import known, some
 
 CLOSE = 1e-5  # fp32, relative to the largest logit above one
 TREE = Draft((4, 9, 9, 30, 2, 7, 7), (-1, -1, 0, 0, 1, 2, 5), group=(0,) * 7)
@@ -96,6 +97,16 @@ def test_other_families_run_through_transformers_and_check_chains(crossed: Cross
     check_equal(model, crossed.plain("bert2bert", layers=1), chain([4, 9, 30]))
     with pytest.raises(ConfigError, match="chains only"):
         model.session(80).forward([*SOURCE, 0, 5], TREE)
+
+
+@torch.inference_mode()
+def test_taps_are_what_layers_read_and_the_highest_what_the_last_one_gives(crossed: Crossed) -> None:
+    model = crossed.model("t5")
+    decoder = known(CrossDecoder, model.decoder)
+    out = model.session(80, taps=(0, model.layers)).forward([*SOURCE, *some(model.seam).opening, *WRITTEN])
+    first, highest = some(out.taps).chunk(2, -1)
+    assert near(first, decoder.embed(torch.tensor([*some(model.seam).opening, *WRITTEN]))) < CLOSE
+    assert near(some(decoder.final)(highest), out.last) < CLOSE < near(highest, out.last)
 
 
 @pytest.mark.parametrize("family", ["bart", "t5"])
