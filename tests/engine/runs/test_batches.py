@@ -106,6 +106,11 @@ def test_a_joined_pass_is_the_single_passes(tmp_path: Path, kind: str):
             torch.testing.assert_close(part.cache.kv[0][:, :end], own.kv[0][:, :end], rtol=1e-3, atol=1e-4)
 
 
+def test_what_a_place_takes_is_counted(zoo: Zoo) -> None:
+    packing = packed.Packing(known(LeanDecoder, zoo.model("llama").decoder))
+    assert packing.caches(3, 40)[0].slab.kv.nbytes == 3 * packing.bytes(40)
+
+
 def test_a_row_that_fails_ends_alone(lab: Lab, monkeypatch: pytest.MonkeyPatch):
     plain, calls = packed.Packing.run, iter(range(100))
 

@@ -79,6 +79,12 @@ def test_a_joined_pass_is_the_single_passes(crossed: Crossed, family: str) -> No
             assert near(part.cache.kv[..., :end, :], own.kv[..., :end, :]) < CLOSE
 
 
+def test_what_a_place_takes_is_counted(crossed: Crossed) -> None:
+    packing = crosspacked.CrossPacking(known(CrossDecoder, crossed.model("t5").decoder), 9)
+    slab = packing.caches(3, 40)[0].slab
+    assert slab.kv.nbytes + sum(layer.nbytes for layer in slab.sources) == 3 * packing.bytes(40)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_are_their_single_runs(crossed: Crossed, method: str, joined: list[tuple[object, int]]) -> None:
     lab = crossed.lab("bart")
