@@ -192,6 +192,7 @@ def test_a_draft_model_of_fewer_rows_leaves_the_target_its_ids(zoo: Zoo, tmp_pat
     assert got.token_ids == alone.run("ar", [5, 9, 33, 80], max_new_tokens=24).token_ids
     assert got.head.models["draft"]["common"] == 60 and all(n.token < 60 for r in got.rounds for n in r.nodes)
     assert "the 60 ids that agree can be drafted" in pair.bridge("draft").words()
+    assert bridge(pair.models["draft"], pair.models["draft"]).kind == "same"  # that none has rows for counts nothing
 
 
 @pytest.mark.parametrize("method", ["sd", "universal"])
