@@ -68,7 +68,8 @@ def test_every_sample_is_read() -> None:
 def test_intervals_are_over_requests_or_over_passes() -> None:
     (several,), (one,) = pooled(sample("aiperf-records.jsonl")), pooled(sample("vllm-summary.json"))
     assert [(row["reports"], row["of"]) for row in (several, one)] == [(2, "requests"), (1, "request")]
-    assert several["tau"]["n"] == 2 and several["tau"]["low"] == 1 < several["tau"]["mean"]
+    assert several["tau"]["n"] == 2 and several["tau"]["mean"] > 1
+    assert several["tau"]["low"] is several["tau"]["high"] is None, "two requests as unlike as these tell none"
     assert one["tau"]["n"] == 43 and one["tau"]["low"] < 1.2326 < one["tau"]["high"]
     assert one["accept_by_depth"]["marginal"] == pytest.approx([4 / 43, 3 / 43, 3 / 43])
     assert one["accept_by_depth"]["low"][0] > 0
