@@ -86,10 +86,10 @@ export function createSession({ store, api, bus, ui }) {
       return !sameConfig(base, session.config);
     },
 
-    take(catalogue, config) {
+    take(catalogue, config, models = catalogue.models[0] ?? "") {
       session.catalogue = catalogue;
       session.config = config ?? firstConfig(catalogue);
-      shown = catalogue.models[0] ?? "";
+      shown = models;
       emit("catalogue");
       emit("config", { by: "catalogue" });
       void methodsOf();
@@ -174,9 +174,8 @@ export function createSession({ store, api, bus, ui }) {
       const { config } = session;
       const lanes = config?.lanes.filter(({ method }) => able.includes(method)) ?? [];
       const chosen = lanes.length ? lanes : lanesOf(able, [], 3);
-      session.take(catalogue, { ...(config ?? firstConfig(catalogue)), models, lanes: chosen });
+      session.take(catalogue, { ...(config ?? firstConfig(catalogue)), models, lanes: chosen }, models);
       session.takeMethods(catalogue.methods);
-      shown = models;
     },
     takeMethods(methods) {
       if (!session.catalogue) return;

@@ -197,6 +197,21 @@ def test_who_closes_the_dialog_hears_how_the_loading_ended(pages, slow, pair, fa
     expect(page.locator(".notice")).to_contain_text(told)
 
 
+def test_models_whose_methods_do_not_come_are_told_to_be_there(pages, slow, pair):
+    address, made = slow
+    page = pages.open(address, viewport={"width": 1400, "height": 900})
+    page.keyboard.press("e")
+    page.get_by_role("button", name="Load models").click()
+    dialog = page.get_by_role("dialog", name="Load other models")
+    dialog.get_by_label("Target").fill(str(pair[0]))
+    dialog.get_by_role("button", name="Check").click()
+    dialog.get_by_role("button", name="Load").click()
+    page.route("**/lab/catalogue?*", lambda route: route.fulfill(status=400, json={"error": "Busy."}))
+    made.may.set()
+    told = f"{pair[0]} is loaded, but its methods did not come. Busy. Reload this page to use it."
+    expect(dialog.get_by_role("status")).to_contain_text(told)
+
+
 def test_a_dialog_that_is_opened_again_while_models_load_offers_to_cancel_and_then_to_load(pages, slow, pair):
     address, _made = slow
     page = pages.open(address, viewport={"width": 1400, "height": 900})

@@ -511,9 +511,10 @@ test("models that were loaded are chosen, with the lanes that they can run, else
     models: ["tiny", "mine"],
     methods: [card("plain"), card("never", { unavailable: "no" })],
   };
-  const { session } = made({ catalogue });
+  const { session, asked } = made({ catalogue });
   session.configure({ prompt: "kept", lanes: [{ method: "chain", knobs: {} }] });
   await session.openedModels("mine");
+  assert.deepEqual(asked, [["catalogue", { models: "mine" }]], "once");
   const names = () => session.config.lanes.map(({ method }) => method);
   assert.deepEqual([session.config.models, session.config.prompt, names()], ["mine", "kept", ["plain"]]);
   assert.deepEqual(

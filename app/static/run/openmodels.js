@@ -146,10 +146,17 @@ export function modelLoader({ api, session, ui }) {
       if (loading.size && loading.read) bar.value = loading.read;
       else bar.removeAttribute("value");
     }
-    if (kind === "loaded" && models) {
+    if (kind === "loaded" && models) await loaded(models);
+  }
+
+  /** The server has them from now on, whether or not their methods come. @param {string} models */
+  async function loaded(models) {
+    findings.replaceChildren();
+    try {
       await session.openedModels(models);
-      findings.replaceChildren();
       over(`${models} is loaded and chosen.`);
+    } catch (error) {
+      over(`${models} is loaded, but its methods did not come. ${words(error)} Reload this page to use it.`);
     }
   }
 

@@ -134,7 +134,8 @@ export interface Session extends Emitter<SessionTopics> {
   readonly opening: string;
   /** whether settings were edited and have not run yet */
   readonly stale: boolean;
-  take(catalogue: Catalogue, config: Config | null): void;
+  /** `models`: whose methods the catalogue holds, its first where none is named */
+  take(catalogue: Catalogue, config: Config | null, models?: string): void;
   takeMethods(methods: readonly PageCard[]): void;
   /** Change settings. What is shown stays what it is, a recording too, until they run. */
   configure(partial: Partial<Config>, by?: string): void;
