@@ -178,11 +178,8 @@ def test_a_model_of_several_languages_is_asked_which_and_its_source_lights_up(pa
     expect(line.locator(".sourceword.lit")).to_have_count(0)
 
 
-@pytest.mark.parametrize("fault", ["", "The weights are damaged."])
-def test_who_closes_the_dialog_hears_how_the_loading_ended(pages, slow, pair, fault):
-    """Else settings change, or stay, without a word."""
-    address, made = slow
-    made.fault = fault
+def loading(pages, address, pair):
+    """A page that loads the pair, with its open dialog."""
     page = pages.open(address, viewport={"width": 1400, "height": 900})
     page.keyboard.press("e")
     page.get_by_role("button", name="Load models").click()
@@ -190,6 +187,15 @@ def test_who_closes_the_dialog_hears_how_the_loading_ended(pages, slow, pair, fa
     dialog.get_by_label("Target").fill(str(pair[0]))
     dialog.get_by_role("button", name="Check").click()
     dialog.get_by_role("button", name="Load").click()
+    return page, dialog
+
+
+@pytest.mark.parametrize("fault", ["", "The weights are damaged."])
+def test_who_closes_the_dialog_hears_how_the_loading_ended(pages, slow, pair, fault):
+    """Else settings change, or stay, without a word."""
+    address, made = slow
+    made.fault = fault
+    page, dialog = loading(pages, address, pair)
     expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
     page.keyboard.press("Escape")
     made.may.set()
@@ -199,13 +205,7 @@ def test_who_closes_the_dialog_hears_how_the_loading_ended(pages, slow, pair, fa
 
 def test_models_whose_methods_do_not_come_are_told_to_be_there(pages, slow, pair):
     address, made = slow
-    page = pages.open(address, viewport={"width": 1400, "height": 900})
-    page.keyboard.press("e")
-    page.get_by_role("button", name="Load models").click()
-    dialog = page.get_by_role("dialog", name="Load other models")
-    dialog.get_by_label("Target").fill(str(pair[0]))
-    dialog.get_by_role("button", name="Check").click()
-    dialog.get_by_role("button", name="Load").click()
+    page, dialog = loading(pages, address, pair)
     page.route("**/lab/catalogue?*", lambda route: route.fulfill(status=400, json={"error": "Busy."}))
     made.may.set()
     told = f"{pair[0]} is loaded, but its methods did not come. Busy. Reload this page to use it."
@@ -214,14 +214,8 @@ def test_models_whose_methods_do_not_come_are_told_to_be_there(pages, slow, pair
 
 def test_a_dialog_that_is_opened_again_while_models_load_offers_to_cancel_and_then_to_load(pages, slow, pair):
     address, _made = slow
-    page = pages.open(address, viewport={"width": 1400, "height": 900})
-    page.keyboard.press("e")
-    page.get_by_role("button", name="Load models").click()
-    dialog = page.get_by_role("dialog", name="Load other models")
+    page, dialog = loading(pages, address, pair)
     begin, cancel = dialog.get_by_role("button", name="Load"), dialog.get_by_role("button", name="Cancel")
-    dialog.get_by_label("Target").fill(str(pair[0]))
-    dialog.get_by_role("button", name="Check").click()
-    begin.click()
     expect(cancel).to_be_focused()
     page.keyboard.press("Escape")
     page.keyboard.press("Enter")  # on the button that opened it

@@ -109,6 +109,7 @@ def test_whole_numbers_for_weights(role: str, target: Model, tmp_path: Path) -> 
         ("eagle2", {"rms_norm_eps": INF}, "a number must be finite, not Infinity"),
         ("eagle2", {"intermediate_size": 1.5}, "intermediate_size = 1.5; it must be an integer"),
         ("eagle2", {"num_attention_heads": "4"}, "num_attention_heads = '4'; a positive number"),
+        ("eagle2", {"rms_norm_eps": True}, "rms_norm_eps = True; a positive number"),
         ("eagle2", {"num_key_value_heads": 3}, "no multiple of its 3 key-value heads"),
         ("eagle2", {"head_dim": 2}, "head_dim is 2; an even number from 4"),
         ("eagle3", {"head_dim": 33}, "head_dim is 33"),

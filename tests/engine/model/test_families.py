@@ -129,10 +129,13 @@ def test_a_network_that_runs_lean_is_emptied(kind: str) -> None:
     """So that no matrix is held twice; what is left is small, or the very memory that the lean forward reads."""
     config = tiny.config_of(kind, 2)
     hf = auto_class(config).from_config(config, dtype=torch.float32)
+    named = [(name, p) for name, p in hf.model.layers.named_parameters() if p.dim() > 1]
+    read = sum(p.nbytes for name, p in named if not name.endswith("bias") and "router" not in name)
     lean = lean_from(hf)
+    assert lean is not None and lean.reads == read + hf.lm_head.weight.nbytes
     left = {name.partition("mlp.")[2] for name, p in hf.model.layers.named_parameters() if p.dim() > 1 and p.numel()}
     shared = {"router.weight", "experts.gate_up_proj_bias", "experts.down_proj", "experts.down_proj_bias"}
-    assert lean is not None and left == (shared if kind == "gpt_oss" else set())
+    assert left == (shared if kind == "gpt_oss" else set())
 
 
 @pytest.mark.parametrize("name", [*CACHES, "layer_past"])
