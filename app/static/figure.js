@@ -126,7 +126,7 @@ export function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 5000);
 }
 
-/** The part of CanvasRenderingContext2D that the score uses, writing SVG instead of pixels.
+/** The part of CanvasRenderingContext2D that score and timeline use, writing SVG instead of pixels.
  * @implements {Pen} */
 export class SvgContext {
   fillStyle = /** @type {Pen["fillStyle"]} */ ("#000");
@@ -178,6 +178,11 @@ export class SvgContext {
   }
   closePath() {
     this.parts.push("Z");
+  }
+  /** A whole circle; no other arc is drawn. @param {number} x @param {number} y @param {number} radius */
+  arc(x, y, radius) {
+    const half = (/** @type {number} */ dx) => `a${radius} ${radius} 0 1 1 ${dx} 0`;
+    this.parts.push(`M${(x - radius).toFixed(2)} ${y.toFixed(2)}${half(2 * radius)}${half(-2 * radius)}Z`);
   }
   /** @param {number} x @param {number} y @param {number} width @param {number} height @param {number} radius */
   roundRect(x, y, width, height, radius) {

@@ -3,7 +3,7 @@
 
 import { captionOf } from "./caption.js";
 import { nameOf } from "./columns.js";
-import { cased, count, h, s } from "./dom.js";
+import { cased, count, h } from "./dom.js";
 import { download, figureBlob, svgText } from "./figure.js";
 import { MAX_URL } from "./link.js";
 import { packed } from "./packed.js";
@@ -121,7 +121,7 @@ const CALLED = {
   whatif: "What if",
 };
 
-/** One row a view that is drawn now: its SVG, or its canvas as PNG.
+/** One row a view that is drawn now, as SVG or PNG.
  * @param {Store} store @param {Lab} lab @param {string} name */
 function figureRows(store, lab, name) {
   const rows = [];
@@ -134,11 +134,10 @@ function figureRows(store, lab, name) {
     /** @type {NodeListOf<SVGSVGElement>} */
     const drawn = spot.querySelectorAll("svg:not(.icon)");
     const figure = [...drawn].find((item) => item.getBoundingClientRect().width > 80);
-    const canvas = [...spot.querySelectorAll("canvas")].find((item) => item.width > 100);
     const text = lab.ui.figures.get(path) ?? (figure ? () => svgText(figure, spot, captionOf(store, lab)) : null);
-    if (!text && !canvas) continue;
+    if (!text) continue;
     const save = async (/** @type {"svg" | "png"} */ kind) => {
-      const found = text ? text() : canvas && pixelsOf(canvas, captionOf(store, lab));
+      const found = text();
       if (!found) return lab.ui.notify(`${called} shows nothing that could be saved.`);
       download(await figureBlob(found, kind), `${name}-${view}.${kind}`);
     };
@@ -150,19 +149,12 @@ function figureRows(store, lab, name) {
         "div.row",
         {},
         h("span", {}, called),
-        text ? button("SVG", () => save("svg")) : null,
+        button("SVG", () => save("svg")),
         button("PNG", () => save("png")),
       ),
     );
   }
   return rows;
-}
-
-/** A canvas as a figure. @param {HTMLCanvasElement} canvas @param {string} caption */
-function pixelsOf(canvas, caption) {
-  const [width, height] = [canvas.clientWidth || canvas.width, canvas.clientHeight || canvas.height];
-  const image = s("image", { href: canvas.toDataURL(), width, height });
-  return svgText(s("svg", { viewBox: `0 0 ${width} ${height}` }, image), canvas, caption);
 }
 
 /** A table of all lanes as a file's text. @param {Store} store @param {string} table of `tables`

@@ -1,26 +1,21 @@
 // @ts-check
 // The dock: every lane's rounds on one axis of target calls or wall clock; scrub, play, speed, step.
 
+import { captionOf } from "./caption.js";
 import { lockedRun, nameOf } from "./columns.js";
 import { duration, h, ink } from "./dom.js";
+import { offer, SvgContext, svgText } from "./figure.js";
 import { icon } from "./icons.js";
 import { drafted } from "./numbers.js";
 import { callWords } from "./run/calls.js";
 import { mainLine, SAYS, stepped } from "./run/phases.js";
-
-/**
- * @typedef {import("./types/store.js").Run} Run
- * @typedef {CanvasRenderingContext2D} Pen
- * @typedef {Record<"draft" | "soft" | "target" | "neutral" | "line" | "text" | "faint" | "select" | "panel",
- *   string>} Colours
- */
+import { AXIS, fitted, fontOf, HEAD, KEY, paintKey, paintTimeline } from "./timelinepaint.js";
 
 const ROW = 10;
 const GAP = 4;
 const FEW = 8; // more lanes than this are drawn as thin lines without names
-const AXIS = 15;
-const HEAD = 3; // pixels above the first row, whose name is taller than it
 const LABEL = 250; // pixels that names take at most
+const LEAST = 720; // pixels of a saved timeline
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
 const MODES = /** @type {const} */ (["calls", "clock"]);
 /** @type {Record<string, number>} */
@@ -154,51 +149,55 @@ export function mount(element, store, lab) {
     if (store.time.playing) requestAnimationFrame(tick);
   }
 
-  function draw() {
+  /** How the lanes lie, and their names beside them. @param {CanvasRenderingContext2D} c
+   * @param {boolean} named each as tall as its name, on an axis that leaves room for it */
+  function layout(c, named) {
     const rows = lanes();
-    const [row, gap] = sizes();
-    const height = HEAD + Math.max(1, rows.length) * (row + gap) + AXIS;
+    const [row, gap] = named ? [ROW, GAP] : sizes();
+    const wide = named ? Math.max(LEAST, width) : width;
+    c.font = fontOf(ink);
+    const widthOf = (/** @type {string} */ text) => c.measureText(text).width;
+    const names = rows.map((run) => nameOf(store, run));
+    const room = Math.min(LABEL, wide / 4, Math.max(0, ...names.map(widthOf)) + 14);
+    const aside = named || (wide > 440 && !thin()) ? room : 0;
+    return {
+      ...{ width: wide, row, gap, left: aside, rows },
+      names: aside ? fitted(names, widthOf, aside - 12) : names,
+      height: HEAD + Math.max(1, rows.length) * (row + gap) + AXIS,
+      over: !named && thin() ? rowOver() : -1,
+      head: store.time.at !== Infinity || store.status.phase !== "running" ? now() : null,
+    };
+  }
+
+  function draw() {
+    const c = canvas.getContext("2d");
+    if (!c) return;
+    const sheet = layout(c, false);
+    const { height } = sheet;
+    left = sheet.left;
     const ratio = devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
       canvas.style.height = `${height}px`;
     }
-    const c = canvas.getContext("2d");
-    if (!c) return;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, width, height);
-    const span = store.span() || 1;
-    c.font = `11px ${ink("--sans") || "sans-serif"}`;
-    const names = rows.map((run) => nameOf(store, run));
-    const widest = Math.max(0, ...names.map((name) => c.measureText(name).width));
-    left = width > 440 && !thin() ? Math.min(LABEL, width / 4, widest + 14) : 0;
-    const x0 = left;
-    const x = (/** @type {number} */ value) => x0 + 1 + ((width - x0 - 10) * value) / span;
-    /** @type {Colours} */
-    const colours = {
-      draft: ink("--draft"),
-      soft: ink("--draft-2"),
-      target: ink("--target-2"),
-      neutral: ink("--neutral"),
-      line: ink("--line-2"),
-      text: ink("--ink-2"),
-      faint: ink("--ink-3"),
-      select: ink("--select"),
-      panel: ink("--panel"),
-    };
-    c.textBaseline = "middle";
-    const over = rowOver();
-    if (over >= 0 && thin()) {
-      c.fillStyle = colours.line;
-      c.fillRect(x0, HEAD + over * (row + gap) - gap, width - x0, row + 2 * gap);
-    }
-    const cut = left ? fitted(names, (text) => c.measureText(text).width, x0 - 12) : names;
-    rows.forEach((run, i) => drawRow(c, run, cut[i], HEAD + i * (row + gap), row, x, x0, colours));
-    axis(c, span, x, height, colours);
-    if (store.time.at !== Infinity || store.status.phase !== "running") playhead(c, x(now()), height - AXIS, colours);
+    paintTimeline(c, store, sheet, ink);
     words();
     nameStripe();
+  }
+
+  /** As an SVG document, with what its axis is and what its colours mean. */
+  function picture() {
+    const c = canvas.getContext("2d");
+    if (!c || !store.runs.size) return null;
+    const sheet = layout(c, true);
+    const context = new SvgContext(sheet.width, sheet.height + KEY);
+    paintTimeline(context, store, sheet, ink);
+    context.translate(0, sheet.height);
+    paintKey(context, store, sheet, ink);
+    return svgText(context.figure, canvas, captionOf(store, lab));
   }
 
   /** The place of the lane whose stripe the pointer is over, or -1. */
@@ -221,67 +220,6 @@ export function mount(element, store, lab) {
     style.left = `${canvas.offsetLeft + pointer.x}px`;
     style.top = `${canvas.offsetTop + HEAD + at * (row + gap) - 4}px`;
     label.classList.toggle("before", pointer.x > width / 2);
-  }
-
-  /** @param {Pen} c @param {Run} run @param {string} name @param {number} top @param {number} tall
-   * @param {(at: number) => number} x @param {number} x0 @param {Colours} colours */
-  function drawRow(c, run, name, top, tall, x, x0, colours) {
-    const clock = store.time.mode === "clock";
-    const shown = store.visibleRounds(run);
-    const reference = run.card.guarantee === "reference";
-    if (x0) {
-      c.fillStyle = colours.text;
-      c.fillText(name, 0, top + tall / 2 + 0.5);
-    }
-    const gap = x(1) - x(0) > 4 && !clock ? 1 : 0;
-    for (let i = 0; i < run.rounds.length; i++) {
-      const round = run.rounds[i];
-      const [a, b] = clock ? [x(run.sums.clock[i]), x(run.sums.clock[i + 1])] : [x(i), x(i + 1)];
-      c.globalAlpha = (i < shown ? 1 : 0.22) * (reference ? 0.55 : 0.35 + 0.65 * Math.min(1, round.emitted / 5));
-      c.fillStyle = reference ? colours.neutral : colours.draft;
-      if (clock && !reference) {
-        const split = a + ((b - a) * round.draft_ms) / (run.sums.clock[i + 1] - run.sums.clock[i] || 1);
-        c.globalAlpha = i < shown ? 1 : 0.22;
-        c.fillStyle = colours.soft;
-        c.fillRect(a, top, Math.max(0.6, split - a), tall);
-        c.fillStyle = colours.target;
-        c.fillRect(split, top, Math.max(0.6, b - split - (b - a > 4 ? 1 : 0)), tall);
-      } else c.fillRect(a, top, Math.max(0.6, b - a - gap - (clock && b - a > 4 ? 1 : 0)), tall);
-    }
-    c.globalAlpha = 1;
-    const focus = store.focus();
-    if (focus?.run === run.key && focus.round != null) {
-      const [a, b] = clock
-        ? [run.sums.clock[focus.round], run.sums.clock[focus.round + 1]]
-        : [focus.round, focus.round + 1];
-      if (b === undefined) return;
-      c.strokeStyle = colours.select;
-      c.lineWidth = 1.5;
-      c.strokeRect(x(a) - 0.5, top - 0.5, Math.max(3, x(b) - x(a)), tall + 1);
-    }
-  }
-
-  /** @param {Pen} c @param {number} span @param {(at: number) => number} x @param {number} height
-   * @param {Colours} colours */
-  function axis(c, span, x, height, colours) {
-    const clock = store.time.mode === "clock";
-    const raw = span / Math.max(2, (width - left) / 90);
-    const power = 10 ** Math.floor(Math.log10(raw));
-    const size = Math.max(clock ? 0.1 : 1, [1, 2, 5, 10].map((m) => m * power).find((m) => m >= raw) ?? raw);
-    c.fillStyle = colours.faint;
-    c.textAlign = "center";
-    for (let value = size; value < span * 0.985; value += size)
-      c.fillText(clock ? duration(value).replace(".00", "") : String(Math.round(value)), x(value), height - 6);
-    c.textAlign = "left";
-  }
-
-  /** @param {Pen} c @param {number} at @param {number} bottom @param {Colours} colours */
-  function playhead(c, at, bottom, colours) {
-    c.fillStyle = colours.select;
-    c.fillRect(at - 0.75, 0, 1.5, bottom);
-    c.beginPath();
-    c.arc(at, bottom + 2, 4, 0, 7);
-    c.fill();
   }
 
   function words() {
@@ -350,26 +288,8 @@ export function mount(element, store, lab) {
     width = Math.floor(entry.contentRect.width);
     later();
   }).observe(canvas);
+  offer(element, lab, picture);
   lab.ui.on("step", stepBy);
   lab.ui.on("event", stepEvent);
   lab.ui.on("play", toggle);
-}
-
-/** Names cut to the room they have; those that would be cut to the same words keep the word in which they differ.
- * @param {readonly string[]} names @param {(text: string) => number} widthOf @param {number} room */
-export function fitted(names, widthOf, room) {
-  /** @param {string} head @param {string} [tail] */
-  const fit = (head, tail = "") => {
-    if (widthOf(head + tail) <= room) return head + tail;
-    let cut = head;
-    while (cut.length > 1 && widthOf(`${cut}…${tail}`) > room) cut = cut.slice(0, -1);
-    return `${cut}…${tail}`;
-  };
-  const ends = names.map((name) => fit(name));
-  return names.map((name, i) => {
-    const like = names.filter((other, j) => other !== name && ends[j] === ends[i]);
-    if (!like.length) return ends[i];
-    const same = Math.min(...like.map((other) => [...name].findIndex((letter, at) => letter !== other[at])));
-    return same < 0 ? ends[i] : fit(name.slice(0, same), name.slice(name.lastIndexOf(" ", same) + 1));
-  });
 }

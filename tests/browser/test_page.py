@@ -213,7 +213,7 @@ def test_save_and_open_a_trace(visit, server, tmp_path: Path):
     with page.expect_download() as getting:
         page.locator(".drawer .row", has_text="nodes").get_by_role("button", name="CSV").click()
     assert Path(getting.value.path()).read_text().startswith("lane,label,method,round,node,token,piece,parent,depth")
-    for view in ("Text", "Score", "Details"):
+    for view in ("Text", "Score", "Details", "Timeline"):
         with page.expect_download() as getting:
             page.locator(".drawer .row", has_text=view).get_by_role("button", name="SVG").click()
         assert Path(getting.value.path()).read_text().startswith("<svg")

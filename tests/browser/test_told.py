@@ -137,6 +137,21 @@ def test_a_view_without_a_drawing_is_saved_in_its_words(visit: Any, view: str, n
     assert ">Autoregressive</text>" in text and 'viewBox="0 0 1 1"' not in text
 
 
+def test_a_saved_timeline_names_its_lanes_and_its_axis(visit: Any) -> None:
+    """Also where the page has no room for names."""
+    page = visit("?trace=first_look&v=text")
+    page.set_viewport_size({"width": 390, "height": 844})
+    saved = page.evaluate("draftscope.ui.figures.get('timeline')()")
+    rounds = page.evaluate("[...draftscope.store.runs.values()].reduce((sum, run) => sum + run.rounds.length, 0)")
+    assert all(
+        f">{word}</text>" in saved for word in ("Autoregressive", "Speculative decoding", "CM-ASD", "target calls")
+    )
+    assert saved.count("<rect") == rounds + 2, "the sheet, each round, the playhead"
+    page.get_by_role("button", name="wall clock").click()
+    saved = page.evaluate("draftscope.ui.figures.get('timeline')()")
+    assert all(f">{word}</text>" in saved for word in ("wall clock", "drafting", "target call"))
+
+
 def test_the_clocks_key_leaves_the_buttons_of_the_timeline_free_on_a_phone(visit: Any) -> None:
     page = visit("?trace=first_look&v=text")
     page.set_viewport_size({"width": 390, "height": 844})

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fitted } from "../../app/static/timeline.js";
+import { fitted } from "../../app/static/timelinepaint.js";
 
 const cut = (names, room) => fitted(names, (text) => text.length, room);
 

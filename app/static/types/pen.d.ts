@@ -1,4 +1,4 @@
-// What draws the score, written by hand: the part of a canvas's context that `SvgContext` of figure.js writes as SVG.
+// What draws the score and the timeline, written by hand: the part of a canvas's context that `SvgContext` of figure.js writes as SVG.
 
 /** The value of a colour variable: ink("--draft"). */
 export type Ink = (name: string) => string;
@@ -20,6 +20,7 @@ export interface Pen {
   moveTo(x: number, y: number): void;
   lineTo(x: number, y: number): void;
   closePath(): void;
+  arc(x: number, y: number, radius: number, from: number, to: number): void;
   roundRect(x: number, y: number, width: number, height: number, radius: number): void;
   fillRect(x: number, y: number, width: number, height: number): void;
   strokeRect(x: number, y: number, width: number, height: number): void;
