@@ -6,7 +6,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from app.figures.theme import COLOURS, captioned, figure, no_narrower, paired, plain, vertical, whiskers
+from app.figures.theme import COLOURS, captioned, figure, interval, no_narrower, paired, plain, vertical, whiskers
 from engine.analysis.words import count, percent
 
 QUARTER = 0.25
@@ -212,13 +212,6 @@ def entropy(shown: Numbers) -> go.Figure:
     )
 
 
-def _interval(value: Numbers, shape: str) -> str:
-    if value["low"] is None:
-        return f"n = {value['n']}"
-    low, high = (format(value[end], shape).replace("%", "\u00a0%") for end in ("low", "high"))  # as the page writes it
-    return f"95 % {low} to {high}, n = {value['n']}"
-
-
 def spread(methods: Sequence[Numbers], title: str, name: str, one: bool = False, shape: str = ".2f") -> go.Figure:
     """A number of each method with its interval, one row a method; `one` marks where the plain target stands.
     `shape` is the form of the number."""
@@ -232,7 +225,7 @@ def spread(methods: Sequence[Numbers], title: str, name: str, one: bool = False,
         error_x=whiskers(
             ((value["mean"], value["low"], value["high"]) for _, value in rows), color=COLOURS["ink"], thickness=1.2
         ),
-        customdata=[_interval(value, shape) for _, value in rows],
+        customdata=[interval(value, shape) for _, value in rows],
         hovertemplate=f"%{{y}}: %{{x:{shape}}} (%{{customdata}})<extra></extra>",
     )
     if one:

@@ -1,7 +1,7 @@
 """One look for all figures. Colours are named as on the page; the page shows each by its name, light or dark."""
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import floor, log10
 from typing import Any
@@ -152,6 +152,15 @@ def whiskers(told: Iterable[tuple[float, float | None, float | None]], **style: 
         "arrayminus": [None if low is None else mean - low for mean, low, _ in rows],
         **style,
     }
+
+
+def interval(value: Mapping[str, Any], shape: str) -> str:
+    """The interval of an estimate in words, with how many values it is from; these alone where it has no bounds.
+    `shape` is the form of its numbers."""
+    if value["low"] is None:
+        return f"n = {value['n']}"
+    low, high = (format(value[end], shape).replace("%", "\u00a0%") for end in ("low", "high"))  # as the page writes it
+    return f"95 % {low} to {high}, n = {value['n']}"
 
 
 def captioned(drawn: Iterable[tuple[go.Figure, str]]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from app.figures.theme import figure, look, whiskers
+from app.figures.theme import figure, interval, look, whiskers
 
 TOKENS = "tokens a target call"
 FEW = 10  # upright marks that have room on a phone
@@ -41,9 +41,8 @@ def by_trajectory(part: Mapping[str, Any], names: Mapping[str, str]) -> go.Figur
             [cell["trajectory"] for cell in cells],
             [tau["mean"] for tau in taus],
             error_y=whiskers(((tau["mean"], tau["low"], tau["high"]) for tau in taus), thickness=1),
-            customdata=[[tau["low"], tau["high"], tau["n"]] for tau in taus],
-            hovertemplate="trajectory %{x}: %{y:.2f} (95 % %{customdata[0]:.2f} to %{customdata[1]:.2f}, "
-            "%{customdata[2]} problems)",
+            customdata=[interval(tau, ".2f") for tau in taus],
+            hovertemplate="trajectory %{x}: %{y:.2f} (%{customdata})",
         )
     return _whole(drawn)
 

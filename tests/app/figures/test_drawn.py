@@ -101,9 +101,10 @@ def test_trajectories_are_drawn_by_their_number_from_one() -> None:
         for method, i, tau in (("a", 1, 2.0), ("b", 1, 3.0), ("a", 2, 4.0))
     ]
     told.append({"method": "b", "trajectory": 2, "tau": None})
+    told.append({"method": "b", "trajectory": 3, "tau": interval(3.5, None, None, 2)})
     drawn = trajectories.by_trajectory({"by_trajectory": told}, {"b": "Beta"}).data
-    assert [(line.name, line.x, line.y) for line in drawn] == [("a", (1, 2), (2.0, 4.0)), ("Beta", (1,), (3.0,))]
-    assert drawn[0].error_y.arrayminus == (1.0, 1.0) and list(drawn[1].customdata[0]) == [2.0, 5.0, 9]
+    assert [(line.name, line.x, line.y) for line in drawn] == [("a", (1, 2), (2.0, 4.0)), ("Beta", (1, 3), (3.0, 3.5))]
+    assert drawn[0].error_y.arrayminus == (1.0, 1.0) and drawn[1].customdata == ("95 % 2.00 to 5.00, n = 9", "n = 2")
     (line,) = trajectories.profiles([{"name": "tree", "profile": (4, 2)}]).data
     assert (line.name, line.x, line.y) == ("tree (6)", (1, 2), (4, 2))
 
