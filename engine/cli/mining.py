@@ -21,7 +21,7 @@ from engine.judge.gumbel import Chooser
 from engine.judge.local import GREEDILY, local_search
 from engine.judge.mine import mine
 from engine.judge.online import UNLIKELY, OnlineSearch
-from engine.judge.problems import OWN, case_problems, judged, limit_of, own_problems, problems, prompts
+from engine.judge.problems import case_problems, judged, limit_of, own_problems, problems, prompts
 from engine.judge.remote import RemoteTarget
 from engine.judge.scores import about, fitting, scorer
 from engine.judge.search import Prompt, Search
@@ -31,6 +31,7 @@ from engine.judge.weights import Judge
 from engine.lab import Lab
 from engine.runs.mining import WINDOW, miners, online_search
 from engine.tasks import Problem
+from engine.tasks.marking import OWN
 from engine.tasks.prompts import read_prompts, turns_left
 
 BUILD = Path("build/judge")
@@ -56,7 +57,8 @@ def mine_handle(args: argparse.Namespace) -> int:
         miners(lab)
     args.limit = args.limit or limit_of(args.task)
     found = prompts(asked, lab.target.tokenizer, args.chat)
-    out = args.out or BUILD / f"{args.task}{'-naive' if args.naive else '-online' if args.eagle_online else ''}.jsonl"
+    name = "prompts" if args.prompts else args.task
+    out = args.out or BUILD / f"{name}{'-naive' if args.naive else '-online' if args.eagle_online else ''}.jsonl"
     judge = _judge(args, lab) if args.score else None
     searches = _searches(args, lab, found)  # checks what was asked for, so that no file is begun in vain
     finish = scorer(judge, {"target": lab.target, **lab.models}) if judge else None

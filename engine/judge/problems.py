@@ -12,7 +12,7 @@ from engine.judge.search import Prompt
 from engine.model import Tokenizer
 from engine.tasks import get_task, load_problems
 from engine.tasks.catalogue import SOURCED, Task
-from engine.tasks.marking import EMBEDDED, TASKS
+from engine.tasks.marking import EMBEDDED, OWN, TASKS
 from engine.tasks.problem import Measure, Problem
 from engine.tasks.prompts import Prompt as Asked
 from engine.tasks.published import Published, get_published, load_published
@@ -21,8 +21,7 @@ from engine.tasks.sandbox import run_python
 from engine.tasks.wordings import is_right, references
 
 LIMIT = 128  # tokens of a response; the solutions of the embedded families are shorter
-OWN = "prompts"  # the task of a user's own prompts, which have no answers: a chat model compares responses
-OWN_LIMIT = 1024
+OWN_LIMIT = 1024  # of one's own prompts, which have no answers: a chat model compares responses
 CODE = ("functions", "humaneval", "mbpp")  # answers are programs: compared by their tests
 POINTS = {"bleu": ("BLEU", sentence_bleu), "rouge": ("ROUGE-L", rouge_l)}
 

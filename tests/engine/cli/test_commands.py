@@ -268,6 +268,7 @@ def test_compare_pools_prompts_and_pooled_reads_its_traces(
     assert table["ar"]["intervals"]["tau"]["mean"] == 1 and len(list(out.glob("*.jsonl.gz"))) == 6
     speed = table["sd:gamma=2"]["intervals"]["speedup"]
     assert speed["n"] == 2 and speed["mean"] == pytest.approx(table["sd:gamma=2"]["speedup"])
+    assert speed["low"] is speed["high"] is None or speed["low"] < speed["mean"] < speed["high"], "none: two odd times"
     assert main(given) == 0
     assert "sd:gamma=2" in capsys.readouterr().out
     assert main(["pooled", str(out.parent), "--out", str(tmp_path / "pooled.json")]) == 0

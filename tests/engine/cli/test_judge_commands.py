@@ -17,6 +17,7 @@ from engine.judge.store import read_mined
 from engine.judge.training import OPTIMISTIC
 from engine.judge.weights import load_judge
 from engine.lab import Lab
+from engine.tasks.marking import OWN
 from engine.trace.store import Trace
 from tests.engine.crossed import Crossed
 from tests.engine.judge.server import serving
@@ -243,16 +244,16 @@ def test_prompts_of_ones_own_are_mined_where_a_chat_model_compares(
         assert main([*own, *votes]) == 0
         assert "4 of 4 prompts go on with further turns" in capsys.readouterr().err
     head, prompts = read_mined(out)
-    assert (head["task"], head["source"], head["judge_model"]) == ("prompts", str(rows), "arbiter")
+    assert (head["task"], head["source"], head["judge_model"]) == (OWN, str(rows), "arbiter")
     assert [(p.key, p.text) for p in prompts] == [(f"q{n}", "?" * n) for n in (1, 2, 3, 4)]
     assert sum(len(p.labels) for p in prompts) and any("[Request]\n??\n" in s["messages"][1]["content"] for s in seen)
     mixed(out)
     train = ["judge-train", *pair, "--mined", str(out), "--out", str(folder), "--split", "folds"]
     assert main(train) == 0
     assert "| equivalence | a chat model (arbiter) does not find it worse " in capsys.readouterr().out
-    assert main(["judge-eval", *pair, "--asset", f"judge={folder}", "--tasks", "prompts"]) == 2
+    assert main(["judge-eval", *pair, "--asset", f"judge={folder}", "--tasks", OWN]) == 2
     assert "have no answers by which a response could be right" in capsys.readouterr().err
-    assert limit_of("prompts") == 1024
+    assert limit_of(OWN) == 1024
 
 
 def test_a_mined_file_does_not_tell_the_password_of_a_server(zoo: Zoo, pair: list[str], tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from engine.model.crosswhole import WholeDecoder
 from engine.model.decoder import New
 from engine.model.outline import outline
 from engine.model.seam import Seam
+from engine.model.source import SourceSession
 from engine.runs.preflight import preflight
 from tests.engine.crossed import LEAN, SOURCE, Crossed, generated, make_model, plain_logits
 from tests.engine.model.families import near
@@ -70,7 +71,8 @@ def test_looks_are_of_the_rows_that_have_logits(crossed: Crossed) -> None:
     tokens = [*SOURCE, *some(model.seam).opening, *WRITTEN]
     session, other = model.session(80), model.session(80)
     for one in (session, other):
-        one.watch()  # type: ignore[attr-defined]
+        assert isinstance(one, SourceSession)
+        one.watch()
     found = some(session.forward(tokens, chain([4, 9])).looks)
     other.forward(tokens[:-1])
     for row, more in enumerate(([], [4], [4, 9])):
