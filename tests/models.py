@@ -109,8 +109,8 @@ write {short}. Types that read nothing but sounds or pictures are not tried.
 
 Packed weights: GPTQ (2, 3, 4, 8 bits in both versions, 2 to 8 in planes, with `desc_act` and `dynamic`), AWQ (4 bits,
 "gemm"), AutoRound (in the layouts of these two, with `extra_config`) and compressed-tensors (`pack-quantized` of 2 to 8 bits,
-weights alone) are unpacked at load without any further package, FP8 where no device computes in it, and MXFP4: what runs
-are the plain matrices, on the same path as the type's plain checkpoints, with their memory
+weights alone) are unpacked at load without any further package, MXFP4, and FP8 where no device computes in it or the package
+`kernels` is missing: what runs are the plain matrices, on the same path as the type's plain checkpoints, with their memory
 (`tests/engine/model/test_unpacking.py`). BitNet's run packed, torchao's and bitsandbytes' (4 bits) where their package is
 there; all other ways, and other varieties of these, are refused with the reason. `python -m engine unpack` writes a GGUF
 file, of the architectures that transformers reads, or pickled weights as a plain folder

@@ -13,6 +13,7 @@ from transformers import (
     AutoModelForSeq2SeqLM,
 )
 from transformers.modeling_outputs import BaseModelOutputWithPast
+from transformers.utils import is_kernels_available
 
 from engine import progress
 
@@ -113,9 +114,13 @@ def quantised(hf: Any) -> str:
 
 
 def packing_config(config: Any) -> Any:
-    """What a configuration, or its text part's, says of packed weights; None for plain ones."""
+    """What a configuration, or its text part's, says of packed weights; None for plain ones. Those in FP8 are to be
+    unpacked where the package is missing without which transformers ends at the first pass on a GPU."""
     parts = (config, text_config(config))
-    return next((found for part in parts if (found := getattr(part, "quantization_config", None))), None)
+    about = next((found for part in parts if (found := getattr(part, "quantization_config", None))), None)
+    if isinstance(about, dict) and about.get("quant_method") == "fp8" and not is_kernels_available():
+        return about | {"dequantize": True}
+    return about
 
 
 def packed(config: Any) -> str:
@@ -130,7 +135,7 @@ def packed(config: Any) -> str:
 
 
 def packing_said(how: str, *, unpacked: bool) -> str:
-    """A sentence about packed weights: they stay so, or are unpacked (FP8 where no device computes in it)."""
+    """A sentence about packed weights: they stay so, or are unpacked (FP8 where nothing computes in it)."""
     return (
         f"The weights are stored packed by {how} and unpacked at load."
         if unpacked

@@ -15,12 +15,12 @@ from unittest.mock import patch
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, BitsAndBytesConfig, LlamaForCausalLM, TorchAoConfig
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, LlamaConfig, LlamaForCausalLM, TorchAoConfig
 
 from engine.draft import chain
 from engine.errors import ConfigError, ModelMismatch
 from engine.lab import Lab
-from engine.model import Model, Session, generic, load_model, onward
+from engine.model import Model, Session, generic, load_model, network, onward
 from engine.model.checkpoint import weight_bytes
 from engine.model.decoder import Decoder
 from engine.model.generic import REFED, GenericCache, GenericDecoder
@@ -454,10 +454,9 @@ def test_packed_weights_in_four_bits_go_through_transformers(tmp_path: Path) -> 
     assert model.notes == ("The weights are packed by bitsandbytes.",)
 
 
-@pytest.mark.parametrize("kind", ["llama", "llava"])
-def test_fp8_is_unpacked_where_no_device_computes_in_it(folders: Mapping[str, Path], tmp_path: Path, kind: str) -> None:
-    """As published: a block's scale beside each weight. What runs is what they stand for, in a part of a model too."""
-    packed, plain = (Path(shutil.copytree(folders[kind], tmp_path / name)) for name in ("packed", "plain"))
+def in_fp8(made: Path, folder: Path) -> tuple[Path, Path]:
+    """A checkpoint in FP8 as published, a block's scale beside each weight, and one of what the weights stand for."""
+    packed, plain = (Path(shutil.copytree(made, folder / name)) for name in ("packed", "plain"))
     weights = load_file(packed / "model.safetensors")
     meant = dict(weights)
     for name in [name for name in weights if name.endswith("proj.weight") and "vision" not in name]:
@@ -470,10 +469,26 @@ def test_fp8_is_unpacked_where_no_device_computes_in_it(folders: Mapping[str, Pa
     file = packed / "config.json"
     packing = {"quant_method": "fp8", "weight_block_size": [128, 128], "modules_to_not_convert": ["lm_head"]}
     file.write_text(json.dumps(json.loads(file.read_text()) | {"quantization_config": packing}))
+    return packed, plain
+
+
+@pytest.mark.parametrize("kind", ["llama", "llava"])
+def test_fp8_is_unpacked_where_nothing_computes_in_it(folders: Mapping[str, Path], tmp_path: Path, kind: str) -> None:
+    """What runs is what the weights stand for, in a part of a model too."""
+    packed, plain = in_fp8(folders[kind], tmp_path)
     model, looked = load_model(packed, "cpu"), outline(str(packed), "cpu")
     assert model.lean and apart(model, plain_model(plain)) <= CLOSE
     assert model.notes[-1] == "The weights are stored packed by fp8 and unpacked at load."
     assert looked.lean and looked.unpacked and looked.weights == model.bytes == load_model(plain, "cpu").bytes
+
+
+@pytest.mark.parametrize("there", (False, True))
+def test_fp8_stays_packed_on_a_gpu_where_the_package_for_it_is(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it transformers would load the weights, and end at the first pass."""
+    monkeypatch.setattr(network, "is_kernels_available", lambda: there)
+    for how, unpacked in (("fp8", not there), ("fbgemm_fp8", False)):
+        config = LlamaConfig(quantization_config={"quant_method": how})
+        assert bool(network.packing_config(config).get("dequantize")) is unpacked
 
 
 # --- docs/models.md ---------------------------------------------------------------------------------------------------
