@@ -148,4 +148,9 @@ def test_what_gpus_measured_is_told_as_it_was_recorded(tmp_path: Path) -> None:
     assert gpus.gpu_said(tmp_path) == gpus.NOT_YET
     (tmp_path / "bench-7b.json").write_text(json.dumps(bench))
     text = gpus.gpu_whole(tmp_path)
-    assert "6 of 7 checks hold" in text and "| 0.50 |" in text
+    assert "6 of 7 checks hold" in text and "| 0.50 |" in text and "Behind" not in text
+    doctor["figures"] |= {
+        f"captured pass behind {n} tokens, milliseconds": ms for n, ms in ((2000, 6.04), (32000, 7.5))
+    }
+    (tmp_path / "doctor-7b.json").write_text(json.dumps(doctor))
+    assert " Behind 2,000, 32,000 tokens one takes 6, 7.5 ms." in gpus.gpu_whole(tmp_path)

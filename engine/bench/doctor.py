@@ -24,13 +24,14 @@ from engine.heads.graphs import Levels
 from engine.heads.treemask import TreeMask
 from engine.lab import Lab
 from engine.model import Model, Session
-from engine.model.decoder import Decoder
+from engine.model.decoder import Decoder, New
 from engine.model.devices import DTYPES, KINDS, accelerators, described, placement, synchronise
 from engine.model.generic import GenericDecoder
 from engine.model.graphs import Again, Capturer, CudaCapturer, GraphedDecoder, obstacle
 from engine.model.lean import LeanDecoder
 from engine.model.load import weights
 from engine.model.network import text_config
+from engine.model.splitkv import apart
 from engine.model.trial import CLOSE, ROUGH
 from engine.model.unpacking import packing_of
 from engine.model.ways import ways
@@ -38,6 +39,7 @@ from engine.model.ways import ways
 TEXT = 24  # tokens of the text that paths are compared on
 LAUNCHES, PASSES = 2000, 20
 SIZES = (1, 8, 64)  # rows of timed passes
+BEHIND = (2_000, 8_000, 32_000)  # tokens before a timed token
 WIDE = 3  # rows of a level
 TREE = Draft((4, 9, 9, 7), (-1, -1, 0, 2), group=(0,) * 4)
 
@@ -127,6 +129,7 @@ def _checks(model: Model, folder: str) -> Iterator[Check]:
         else:
             paths[name] = GraphedDecoder(lean, capturer)
         level, block = ("graph", "graph") if cuda else ("static level (not captured)", "static block (not captured)")
+        yield _pieces(lean, limit)
         if not lean.apart:  # of a spread model nothing is captured
             yield _levels(level, lean, model.vocab, capturer, limit)
             yield _blocks(block, lean, model.vocab, capturer, limit)
@@ -201,6 +204,13 @@ def _blocks(name: str, lean: LeanDecoder, vocab: int, capturer: Capturer, limit:
     return _judged(f"{name} of masks against eager", levels, off, limit)
 
 
+def _pieces(lean: LeanDecoder, limit: float) -> Check:
+    """Whether attention over pieces of the slots gives what it gives over all at once."""
+    off = apart(lean.home, lean.embedding.dtype, lean.channels)
+    told = f"differs by {off:.1e} of the largest, {limit:.0e} is allowed"
+    return Check("attention in pieces against at once", "ok" if off <= limit else "wrong", told)
+
+
 def _random(shapes: dict[str, tuple[int, ...]], like: Tensor) -> dict[str, Tensor]:
     rng = torch.Generator("cpu").manual_seed(0)
     plain: dict[str, Any] = {"generator": rng, "dtype": torch.float32, "device": "cpu"}
@@ -258,6 +268,19 @@ def _figures(model: Model) -> Iterator[tuple[str, float]]:
         for rows in SIZES:
             step = partial(session.forward, text, chain([7] * (rows - 1)))
             yield f"{name} over {rows} tokens, milliseconds", 1e3 * _seconds(step, device, PASSES)
+    if isinstance(model.decoder, GraphedDecoder):
+        yield from _behind(model.decoder, device)
+
+
+def _behind(decoder: GraphedDecoder, device: torch.device) -> Iterator[tuple[str, float]]:
+    """What a token costs behind long texts, as far as there is memory for them. What they say does not matter."""
+    for start in BEHIND:
+        try:
+            cache, new = decoder.cache(start + 1), New(torch.tensor([7], device=device), None, start, None)
+            step = partial(decoder.run, cache, new, (), 1)
+            yield f"captured pass behind {start} tokens, milliseconds", 1e3 * _seconds(step, device, PASSES)
+        except torch.OutOfMemoryError:
+            return
 
 
 def _seconds(work: Callable[[], object], device: torch.device, times: int) -> float:

@@ -4,6 +4,7 @@ Nothing is set out to be reached there: targets are for the embedded pair on a C
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,19 @@ def _doctor(path: Path) -> str:
         f"{figures['launch of an operation, microseconds']:.1f} microseconds, a read "
         f"{figures['read of one number, microseconds']:.0f}; memory is read at "
         f"{figures['memory read, GB/s']:,.0f} GB/s; captured passes over {', '.join(map(str, sizes))} tokens take "
-        f"{captured} ms, plain ones {plain} ms."
+        f"{captured} ms, plain ones {plain} ms.{_behind(figures)}"
     )
+
+
+def _behind(figures: dict[str, float]) -> str:
+    """What a token costs behind long texts, where that was measured."""
+    found = {
+        int(m[1]): ms for name, ms in figures.items() if (m := re.match(r"captured pass behind (\d+) tokens", name))
+    }
+    if not found:
+        return ""
+    said = ", ".join(f"{ms:.2g}" for ms in found.values())
+    return f" Behind {', '.join(f'{n:,}' for n in found)} tokens one takes {said} ms."
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from engine.model.devices import aligned
 from engine.model.few import TABLE, Block, small
 from engine.model.few import Turns as FewTurns
 from engine.model.products import Array, Product
+from engine.model.splitkv import attention
 from engine.model.weights import interleave, transposed, turn
 from engine.sampling import NARROW
 
@@ -234,6 +235,13 @@ def look(queries_THC: Tensor, kv_SKC: Tensor, mask: Tensor | None = None, *, cau
     (T, H, C), (S, both) = queries_THC.shape, kv_SKC.shape[:2]
     K = both // 2
     slots = kv_SKC.view(S, 2, 1, K, C).permute(1, 2, 3, 0, 4)
+    if mask is not None and queries_THC.is_cuda:  # the fused kernel there has a mask or grouped queries, not both
+        group = H // K
+        rows = queries_THC.reshape(T, K, group, C).transpose(0, 1).reshape(1, K, T * group, C)
+        by_row = mask.unsqueeze(1).expand(T, group, S).reshape(T * group, S)
+        keys, values = slots.unbind(0)
+        out = attention(rows, keys, values, aligned(by_row), C**-0.5)
+        return out.view(K, T, group, C).transpose(0, 1).reshape(T, H * C)
     if K == 1:
         slots = slots.expand(2, 1, H, S, C)  # one head serves all queries without a copy
     keys, values = slots.unbind(0)

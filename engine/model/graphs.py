@@ -23,10 +23,10 @@ from engine.model.decoder import New, Rows
 from engine.model.experts import Experts
 from engine.model.layers import Sight
 from engine.model.lean import LeanCache, LeanDecoder, Turns
+from engine.model.splitkv import cut
 
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)  # sizes of a pass
 SLOTS = tuple(256 << i for i in range(12))  # sizes of the cache that a pass looks at
-UNIT = 16  # slots that a pass looks at are a multiple of it; masks of other widths are copied anew in each layer
 SPARE = 2  # caches of ended sequences that are kept, with their captured passes
 SWITCH = ("auto", "on", "off")
 Work = Callable[[], tuple[Tensor, ...]]
@@ -159,11 +159,10 @@ class GraphedDecoder:
         place = bisect_left(ROWS, T)
         if self.why_not or place == len(ROWS):
             return self.lean.run(lease.cache, new, taps, want)
-        rows, end = ROWS[place], new.start + T
-        most = lease.kv[0].shape[1] - ROWS[-1]
-        slots = min((s for s in SLOTS if s >= end), default=most)
+        rows, most = ROWS[place], lease.kv[0].shape[1]
+        slots = min((s for s in SLOTS if s >= new.start + rows), default=most)
         try:
-            held = self._pass(lease.cache, Size(rows, min(slots, most) + max(rows, UNIT), tuple(taps), new.skip), new)
+            held = self._pass(lease.cache, Size(rows, min(slots, most), tuple(taps), new.skip), new)
         except RuntimeError as error:  # whatever a driver or library says while it is captured
             if isinstance(error, torch.OutOfMemoryError):
                 raise
@@ -222,8 +221,8 @@ class GraphedDecoder:
         lean, R = self.lean, len(held.ids)
         slot, near = torch.arange(slots, device=held.ids.device), None
         if sight.window and sight.window + R < slots:
-            count = -(-(sight.window + R - 1) // UNIT) * UNIT  # those behind the last row are hidden
-            near = slot = slot[:count] + (held.start - sight.window + 1).clamp(min=0)
+            count = min(cut(sight.window + R - 1), slots)
+            near = slot = slot[:count] + (held.start + R - count).clamp(min=0)
         column = slot - held.start  # of the block; committed slots are below 0
         own = column.clamp(0, R - 1)
         see = (held.block[:, own] & (column < R)) | (column < 0)

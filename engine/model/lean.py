@@ -25,6 +25,7 @@ from engine.model.few import FEW, Few, few_of
 from engine.model.layers import EVERYTHING, Sight, ropes_by_layer, sights_by_layer
 from engine.model.network import context_of, plain
 from engine.model.products import Product
+from engine.model.splitkv import attention
 from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed, turn
 from engine.sampling import NARROW, sent
 
@@ -263,7 +264,7 @@ class LeanDecoder:
         kernel lacks something: scores that stay softly below a cap (Gemma 2), a score that each softmax has besides
         those of the slots (gpt-oss)."""
         if not self.unfused:
-            return F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=self.scale)
+            return attention(q, keys, values, mask, self.scale)
         scores = torch.matmul(q * (self.scale / (self.cap or 1.0)), keys.transpose(-1, -2))
         scores = scores.tanh_().mul_(self.cap) if self.cap else scores
         scores = scores if mask is None else scores.add_(mask)

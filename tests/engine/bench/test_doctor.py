@@ -10,13 +10,16 @@ import pytest
 import torch
 
 from engine.bench import contenders
-from engine.bench.doctor import _methods, examine
+from engine.bench.doctor import _behind, _methods, examine
 from engine.cli import main
 from engine.errors import ConfigError, EngineFault
 from engine.lab import Lab
 from engine.model import Model, load_model
+from engine.model.graphs import Again, GraphedDecoder
+from engine.model.lean import LeanDecoder
 from tests.engine.model import readers, tiny
 from tests.engine.zoo import Zoo
+from tests.typed import known
 
 
 @pytest.fixture
@@ -42,6 +45,21 @@ def test_all_paths_of_a_model_are_alike_and_measured(zoo: Zoo, short: None, tmp_
     assert "0 replayed" not in json.dumps(report["checks"]) and all(value > 0 for value in report["figures"].values())
     text = (tmp_path / "r.txt").read_text()
     assert "launch of an operation, microseconds" in text and "lean against eager" in text and str(tmp_path) not in text
+
+
+def test_what_a_token_costs_behind_long_texts(zoo: Zoo, short: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As far as there is memory for them."""
+    monkeypatch.setattr("engine.bench.doctor.BEHIND", (20, 300))
+    decoder = GraphedDecoder(known(LeanDecoder, zoo.model("llama").decoder), Again())
+    found = dict(_behind(decoder, torch.device("cpu")))
+    assert list(found) == [f"captured pass behind {n} tokens, milliseconds" for n in (20, 300)]
+    assert all(value > 0 for value in found.values()) and decoder.captured == 2
+
+    def full(capacity: int) -> Any:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(decoder, "cache", full)
+    assert not dict(_behind(decoder, torch.device("cpu")))
 
 
 @pytest.mark.parametrize("out", ["machine.v2", "machine.v2.json", "machine.v2.txt"])

@@ -25,7 +25,7 @@ from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.lab import Lab
 from engine.methods import CARDS
-from engine.model import Model, devices, graphs, load, load_model
+from engine.model import Model, devices, graphs, load, load_model, splitkv
 from engine.model.network import auto_class
 from engine.parts import decoder_only
 from engine.rules import RULES
@@ -266,6 +266,8 @@ def pretended() -> Iterator[Pretend]:
         patch.setattr(PreTrainedModel, "from_pretrained", classmethod(from_pretrained))
         patch.setattr(devices, "_check", lambda device: None)
         patch.setattr(graphs.CudaCapturer, "capture", lambda self, work: graphs.Again().capture(work))
+        patch.setattr(splitkv, "on_gpu", splitkv.on_cpu)
+        patch.setattr(splitkv, "processors", lambda device: 132)
         for kind in (torch.cuda, torch.xpu, torch.mps):
             patch.setattr(kind, "synchronize", lambda device=None: None)
         with mode:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from engine.heads import graphs
 from engine.heads.graphs import Levels, levels_of
+from engine.heads.lean import look
 from engine.heads.mtp_wrapped import WrappedHead
 from engine.lab import Lab
 from engine.methods import get_card
@@ -20,8 +22,10 @@ from engine.model.graphs import Capturer, GraphedDecoder
 from engine.model.lean import LeanDecoder
 from engine.trace.events import RunStarted
 from engine.trace.store import Trace
+from tests.engine.devices.pretend import pretended
 from tests.engine.drafters.heads import headed
 from tests.engine.heads import made
+from tests.engine.model.families import near
 from tests.engine.model.test_graphs import Faulty, Recorder
 from tests.engine.zoo import Zoo
 from tests.typed import known
@@ -146,3 +150,16 @@ def test_a_memory_that_grows_forgets_what_was_captured_over_it(zoo: Zoo, tmp_pat
         patch.setattr(graphs, "ROOM", 0)
         patch.setattr(graphs, "SLOTS", (8, 16, 64))
         alike(lab, "eagle2", "eagle2", max_new_tokens=24, depth=5, total_token=30, tree_top_k=5)
+
+
+@pytest.mark.parametrize("kv", (1, 2, 4))
+@torch.inference_mode()
+def test_masks_and_grouped_queries_together(kv: int) -> None:
+    """Which no fused kernel of a GPU takes: there the queries of a group are rows."""
+    rng = torch.Generator().manual_seed(kv)
+    q, slots = torch.randn(3, 4, 8, generator=rng), torch.randn(32, 2 * kv, 8, generator=rng)
+    mask = torch.zeros(3, 32).masked_fill_(torch.rand(3, 32, generator=rng) < 0.4, -torch.inf)
+    want = look(q, slots, mask)
+    with pretended():
+        found = look(q.to("cuda"), slots.to("cuda"), mask.to("cuda")).cpu()
+    assert near(found, want) < 1e-6 < near(look(q, slots), want)

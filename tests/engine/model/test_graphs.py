@@ -20,9 +20,10 @@ from torch.utils._pytree import tree_flatten
 from engine.draft import Draft, chain
 from engine.lab import Lab
 from engine.model import Model, Session, load_model
-from engine.model.graphs import ROWS, UNIT, CudaCapturer, GraphedDecoder, Work, graphed
+from engine.model.graphs import ROWS, CudaCapturer, GraphedDecoder, Work, graphed
 from engine.model.layers import EVERYTHING
 from engine.model.lean import LeanDecoder
+from engine.model.splitkv import UNIT
 from tests.engine.model import tiny
 from tests.engine.model.families import near
 from tests.engine.zoo import Zoo
