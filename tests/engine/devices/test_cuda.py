@@ -9,18 +9,22 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 
-from engine.bench.doctor import examine
-from engine.draft import chain
+from engine.bench.doctor import TREE, examine
+from engine.draft import Draft, chain
 from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.lab import Lab
 from engine.methods import CARDS, get_card
 from engine.model import Session
 from engine.model.graphs import GraphedDecoder
+from engine.model.splitkv import split
 from engine.trace.events import Round
 from tests.engine.devices.pretend import PROMPTS
 from tests.engine.devices.test_reads import APART, FULL, LIGHT, LOOKS, kind
+from tests.engine.model.families import near
+from tests.engine.model.test_splitkv import drawn
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device")]
 NEW = 24
@@ -79,6 +83,41 @@ def test_chains_of_all_lengths_are_read_without_graphs(dtype: str) -> None:
         for n in range(2, 60):
             session.forward(ids[:n], chain(ids[n : n + rows]))
     torch.cuda.synchronize()
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16, torch.float16))
+@pytest.mark.parametrize("rows", (1, 4, 40, 130))
+@torch.inference_mode()
+def test_pieces_of_slots_give_what_all_give(rows: int, dtype: torch.dtype) -> None:
+    for heads, slots, channels in ((2, 2048, 64), (8, 4352, 128), (1, 1 << 14, 16)):
+        given = [one.to("cuda") for one in drawn(heads, rows, slots, channels, dtype)]
+        q, keys, values, mask = (one.double() for one in given)
+        want = F.scaled_dot_product_attention(q, keys, values, mask, scale=0.3)
+        for n in (1, 2, 8):
+            found = split(given[0], given[1], given[2], given[3], 0.3, n)
+            assert near(found.double(), want) < {torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 4e-3}[dtype]
+
+
+@torch.inference_mode()
+def test_long_texts_are_attended_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = list[int]()
+
+    def counted(*given: Any) -> Any:
+        cut.append(given[-1])
+        return split(*given)
+
+    monkeypatch.setattr("engine.model.splitkv.split", counted)
+    decoder = lab("tiny", "cuda").target.decoder
+    assert isinstance(decoder, GraphedDecoder)
+    text = [(7919 * i) % 1500 for i in range(5000)]
+    one, other = (
+        Session(d, 1536, torch.device("cuda"), 5100)
+        for d in (GraphedDecoder(decoder.lean, decoder.capturer), decoder.lean)
+    )
+    for n in (2100, 4100, 4990):
+        for draft in (Draft(), chain(text[n : n + 6]), TREE):
+            assert near(one.forward(text[:n], draft).logits, other.forward(text[:n], draft).logits) < 1e-4
+    assert max(cut) >= 8
 
 
 @pytest.mark.parametrize("record", ("light", "full"))
