@@ -240,7 +240,7 @@ def _cause(
     if gain < 1 and call >= CALL:
         return "target call too costly"
     if worth < len(found["accept_by_depth"]["depth"]):
-        return "acceptance falls"
+        return "not timed" if found["cost_ratio"] is None else "acceptance falls"
     if gain >= 1 - EVEN:
         return "pays off"
     return beside if most > shares.draft else "draft too costly"
@@ -272,7 +272,8 @@ def _why(
     if cause == "too early":
         return f"Only {count(different, 'target call')}: too few to name a cause."
     if cause == "not timed":
-        return "No times were recorded, so whether it pays is not known."
+        known = "No times were" if not found["tokens_per_s"] else "No times of the target's calls were"
+        return f"{known} recorded, so whether it pays is not known."
     if cause == "plain decoding":
         return "Nothing was drafted."
     if cause == "speculation inactive":
@@ -306,8 +307,9 @@ def _why(
     if worth == len(marginal):
         made = f"{mean(found['tau'])} tokens a target call"
         return f"Acceptance is too low: {made}, so even drafts without cost gain little."
-    gained, wanted = _apart(marginal[worth], _price(found) or 0.0)
-    share = f"accepted in {gained} {of}; its draft step pays from {wanted} on"
+    price = _price(found)
+    gained, *wanted = _apart(marginal[worth], *([] if price is None else [price]))
+    share = f"accepted in {gained} {of}" + (f"; its draft step pays from {wanted[0]} on" if wanted else "")
     if worth == 0:
         return f"Acceptance is too low from the first position on: {share}."
     return f"Acceptance falls after position {worth}: position {worth + 1} is {share}."

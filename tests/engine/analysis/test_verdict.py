@@ -83,6 +83,15 @@ def test_a_draft_that_is_hardly_ever_right_is_not_too_costly_but_wrong() -> None
     assert dear.why.endswith("its draft step pays from 34 % on.")
 
 
+def test_without_times_of_target_calls_nothing_is_said_of_what_pays() -> None:
+    """As in traces of others: a step of an unknown price does not pay from 0 % on."""
+    said = verdict(run(["ard"] * 9 + ["aar"], verify=0.0))
+    assert said.cause == "not timed" and said.cost_ratio is None
+    assert said.why == "No times of the target's calls were recorded, so whether it pays is not known."
+    never = verdict(run(["rdd"] * 8, verify=0.0))
+    assert never.cause == "acceptance falls" and never.why.endswith("accepted in 0 % of the 8 rounds with a draft.")
+
+
 def test_drafts_that_cost_nothing_and_are_hardly_ever_right_gain_little() -> None:
     """Each position earns more than its step, and all of them next to nothing: a beam search ends with such rounds."""
     said = verdict(run([*["r"] * 31, "a"], draft=0.0001))
@@ -300,6 +309,7 @@ PAYS: dict[str, Any] = {
         ({"gain": 0.9, "other": 0.2}, "draft too costly"),
         ({"gain": 0.9, "reward": 0.21}, "reward model too costly"),
         ({"gain": 0.9, "cost_ratio": None}, "draft too costly"),
+        ({"worth": 2, "cost_ratio": None}, "not timed"),
     ],
 )
 def test_the_cause_is_the_first_that_fits(moved: dict[str, Any], cause: str) -> None:
