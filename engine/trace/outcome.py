@@ -53,21 +53,6 @@ def calls(rounds: Iterable[Round]) -> int:
     return sum(map(called, rounds))
 
 
-def tokens_by_call(rounds: Iterable[Round]) -> list[int]:
-    """Tokens emitted a target call, those of rounds without one counted with the call before (the first: after)."""
-    found: list[int] = []
-    early = 0
-    for event in rounds:
-        if called(event):
-            found.append(event.emitted + early)
-            early = 0
-        elif found:
-            found[-1] += event.emitted
-        else:
-            early += event.emitted
-    return found
-
-
 def tested(event: Round) -> Iterator[Node]:
     """The draft tokens that the rule looked at, none of them behind the end of the text (where older traces tell those
     that were rejected)."""

@@ -71,7 +71,6 @@ class Sums:
     ended: Counts = ()  # rounds with a draft by the number of accepted draft tokens
     stopped: Counts = ()  # of these, rounds that ended at a rejected token
     accepted_counts: Counts = ()  # all rounds by the number of accepted draft tokens
-    emitted_counts: Counts = ()  # target calls by the tokens they gave, with those of rounds without a call behind
     tcr_counts: Counts = ()  # rounds by their terminal confidence rank
     tcr_quarter: int = 0  # of these, rounds with a rank within the first quarter of the draft
     draft_ms: float = 0.0
@@ -121,7 +120,6 @@ class Sums:
             ended=_histogram([event.accepted for event in drafting]),
             stopped=_histogram([event.accepted for event in stops]),
             accepted_counts=_histogram([event.accepted for event in kept]),
-            emitted_counts=_histogram(outcome.tokens_by_call(kept)),
             tcr_counts=_histogram([rank for rank, _ in known]),
             tcr_quarter=sum(rank <= QUARTER * size for rank, size in known),
             draft_ms=sum(event.draft_ms for event in kept),
