@@ -11,16 +11,18 @@ from typing import Any
 import pytest
 import torch
 
-from engine.bench.doctor import _checks
+from engine.bench.doctor import TREE, _checks
 from engine.config import Sampling
-from engine.draft import chain
+from engine.draft import Draft, chain
 from engine.heads.assistant import AssistantHead
 from engine.judge.gumbel import Chooser
 from engine.lab import Lab
-from engine.model import load_model
+from engine.model import Model, Session, load_model, splitkv
 from engine.model.crosswhole import WholeDecoder
 from engine.model.generic import GenericDecoder
+from engine.model.graphs import GraphedDecoder
 from engine.model.onward import CopyingDecoder, RereadingDecoder
+from engine.model.splitkv import split
 from engine.reward.model import RewardModel, load_reward
 from engine.runs import batches
 from tests.engine.crossed import SOURCE, Crossed
@@ -154,6 +156,29 @@ def test_masks_of_a_source_are_read_at_all_lengths(crossed: Crossed, family: str
     with pretended():
         there = told("cuda:0").cpu()
     assert near(there, here) < 1e-5
+
+
+@torch.inference_mode()
+def test_long_texts_are_attended_in_pieces(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps, chains and trees of captured passes, behind more slots than are looked at in one."""
+    path, text, cut = zoo.path("llama"), [(7919 * i) % 60 + 3 for i in range(2300)], list[int]()
+    drafts = (Draft(), chain([5, 9, 7]), TREE)
+
+    def counted(*given: Any) -> torch.Tensor:
+        cut.append(given[-1])
+        return split(*given)
+
+    def told(model: Model) -> list[torch.Tensor]:
+        session = Session(model.decoder, model.vocab, model.device, 2400)
+        return [session.forward(text[:n], draft).logits.cpu() for n in (2100, 2290) for draft in drafts]
+
+    here = told(load_model(path, "cpu", "float32"))
+    monkeypatch.setattr(splitkv, "split", counted)
+    with pretended():
+        model = loaded(path, "cuda:0")
+        there = told(model)
+        assert known(GraphedDecoder, model.decoder).captured and 16 in cut
+    assert max(near(a, b) for a, b in zip(here, there, strict=True)) < 1e-4
 
 
 def test_ids_that_are_barred_make_nobody_wait(crossed: Crossed) -> None:
