@@ -18,6 +18,7 @@ from torch import Tensor
 HIDDEN = -3e4  # added to the score of a hidden slot: finite, so that a piece of which a row sees nothing is no NaN
 LONG = 2048  # fewest slots that are cut
 LEAST = 256  # fewest slots of a piece
+MOST = 1024  # rows of a head, beyond which a mask of many slots is not copied: the reading of a prompt
 TILE = 64  # rows that a kernel takes together
 UNIT = 16  # slots of a piece, and rows of a mask, begin at a multiple of it
 CLOSE, ROUGH = {torch.float64: 1e-10, torch.float32: 1e-4}, 0.03  # of the largest number that attention gives
@@ -41,8 +42,10 @@ def cut(slots: int) -> int:
 
 def pieces(heads: int, rows: int, slots: int, processors: int) -> int:
     """How many pieces of the slots give each processor two things to do: a power of two that cuts them evenly, one
-    where they are busy as it is."""
+    where they are busy as it is or there are many rows."""
     busy, n = heads * -(-rows // TILE), 1
+    if rows > MOST:
+        return 1
     while busy * n < 2 * processors and slots % (2 * n * UNIT) == 0 and slots // (2 * n) >= LEAST:
         n *= 2
     return n

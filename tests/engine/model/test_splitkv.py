@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.model import load_model, splitkv
-from engine.model.splitkv import LEAST, LONG, UNIT, attention, cut, pieces, split
+from engine.model.splitkv import LEAST, LONG, MOST, UNIT, attention, cut, pieces, split
 from tests.engine.model import tiny
 from tests.engine.model.families import near
 from tests.engine.model.test_graphs import PROMPT, check_rounds, decoders
@@ -54,6 +54,7 @@ def test_pieces_keep_all_processors_busy(heads: int, rows: int, slots: int) -> N
 def test_texts_of_some_length_can_be_cut() -> None:
     assert [cut(n) for n in (1, 16, 17, LONG - 1, LONG, 4099)] == [16, 16, 32, LONG, LONG, 4352]
     assert pieces(8, 4, cut(4099), 132) == 16 and pieces(8, 4, 4112, 132) == 1
+    assert pieces(1, MOST, 1 << 15, 132) > 1 == pieces(1, MOST + 1, 1 << 15, 132)
 
 
 @pytest.mark.parametrize("dtype", (torch.float64, torch.float32, torch.bfloat16))
