@@ -25,11 +25,12 @@ BARRED = ("bad_words_ids", "suppress_tokens")  # an encoder-decoder's logits fol
 
 
 def generation_of(path: str | Path) -> Any:
-    """A checkpoint's generation config; None where its files have none."""
+    """A checkpoint's generation config, as transformers has it of a loaded model: earlier ones have these settings in
+    their config.json alone, and one that is read from there keeps none of them."""
     try:
         return GenerationConfig.from_pretrained(path)
     except OSError:
-        return None
+        return GenerationConfig.from_pretrained(path, config_file_name="config.json", _from_model_config=True)
 
 
 def untold(generation: Any, sourced: bool = False) -> list[str]:

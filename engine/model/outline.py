@@ -77,7 +77,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         unpacked = _unpacks(config, name, where)
         stored = None if packing else getattr(network.text_config(config), "dtype", None)
         hf = _network(config, name, wanted, None if packing or files.missing else headers(files))
-        hf.generation_config = generation_of(files.folder) or hf.generation_config
+        hf.generation_config = generation_of(files.folder)
         model = assembled(name, hf, tokenizer, config, "", trial=False, languages=languages)
     except (LabError, progress.Stopped):
         raise

@@ -16,8 +16,10 @@ from engine.judge.store import read_mined
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.model import load_model
+from engine.model.outline import outline
 from engine.tasks import load_problems
 from tests.engine.judge.server import serving
+from tests.engine.model import tiny
 from tests.engine.zoo import Zoo
 
 PROMPT = "Question: 2 and 3?"
@@ -57,6 +59,17 @@ def test_runs_and_labels_are_those_of_the_model_here(
 
 def _labels(prompt: PromptFinished) -> tuple[Any, ...]:
     return prompt.first, prompt.final, [(one.t, one.important, one.draft_token) for one in prompt.labels]
+
+
+def test_texts_end_as_with_the_model_here_where_its_whole_configuration_says_how(tmp_path: Path) -> None:
+    """That of a multimodal model, whose text part names another id, with no file of settings beside it."""
+    folder = tiny.make("llava", tmp_path / "llava", layers=1)
+    (folder / "generation_config.json").unlink()
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"eos_token_id": [7, 9]}))
+    here, there = load_model(folder, "cpu"), served_model(folder, Endpoint("http://127.0.0.1:1/v1", "m"))
+    looked = outline(str(folder)).model
+    assert looked.tokenizer.stop_ids == there.tokenizer.stop_ids == here.tokenizer.stop_ids >= {7, 9}
 
 
 def test_texts_begin_and_end_as_with_the_model_here(paths: dict[str, str], tmp_path: Path) -> None:

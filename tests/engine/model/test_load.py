@@ -117,12 +117,16 @@ def test_types_whose_tokenizers_can_be_made_of_nothing_need_theirs_too(tmp_path:
             way(folder)
 
 
-def test_settings_of_generation_that_are_not_applied_are_told(source: Path, tmp_path: Path) -> None:
-    """Before its weights are read too; those that do nothing, and those that a run is given, are not."""
+@pytest.mark.parametrize("name", ["generation_config.json", "config.json"])
+def test_settings_of_generation_that_are_not_applied_are_told(source: Path, tmp_path: Path, name: str) -> None:
+    """Before its weights are read too, and of early checkpoints, which have no file of their own for them; those that do
+    nothing, and those that a run is given, are not."""
     told = {"repetition_penalty": 1.3, "suppress_tokens": [7], "min_new_tokens": 0, "do_sample": True, "top_k": 20}
 
     def edit(folder: Path) -> None:
-        (folder / "generation_config.json").write_text(json.dumps(told))
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "generation_config.json").unlink(missing_ok=True)
+        (folder / name).write_text(json.dumps(config | told if name == "config.json" else told))
 
     folder = edited(source, tmp_path / "copy", edit)
     for notes in (load_model(folder, "cpu").notes, outline(str(folder)).model.notes):
