@@ -4,6 +4,7 @@ import platform
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
+from math import inf, isnan
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -150,7 +151,7 @@ def _alike(name: str, decoder: Decoder, model: Model, ids: list[int], whole: Ten
         for n in range(10, TEXT):
             session.forward(ids[:n], chain(ids[n : n + 3]))
         last = session.forward(ids).logits[-1]
-        off = max(off, float((last - whole).abs().max() / whole.abs().max()))
+        off = max(off, _off(last, whole))
     told = f"differs from transformers by {off:.1e} of the largest logit, {limit:.0e} is allowed"
     if isinstance(decoder, GraphedDecoder):
         if decoder.why_not:
@@ -183,7 +184,7 @@ def _levels(name: str, lean: LeanDecoder, vocab: int, capturer: Capturer, limit:
             for made, want in zip(
                 levels.step(static, work, ids[:WIDE], hidden, TEXT + level, at, mask), wants, strict=True
             ):
-                off = max(off, float((made - want).abs().max() / want.abs().max()))
+                off = max(off, _off(made, want))
             rows, hidden = ids[:WIDE] % WIDE, wants[0]
     return _judged(f"{name} of a draft head against eager", levels, off, limit)
 
@@ -200,7 +201,7 @@ def _blocks(name: str, lean: LeanDecoder, vocab: int, capturer: Capturer, limit:
             head.read(memory, like[end - WIDE : end])
         ids = head.block(end % vocab, WIDE + end % 2)
         made, want = levels.block(static, head.fill, ids), head.fill(plain, ids)
-        off = max(off, float((made - want).abs().max() / want.abs().max()))
+        off = max(off, _off(made, want))
     return _judged(f"{name} of masks against eager", levels, off, limit)
 
 
@@ -216,6 +217,12 @@ def _random(shapes: dict[str, tuple[int, ...]], like: Tensor) -> dict[str, Tenso
     plain: dict[str, Any] = {"generator": rng, "dtype": torch.float32, "device": "cpu"}
     drawn = {name: torch.randn(shape, **plain) for name, shape in shapes.items()}
     return {name: (x * x.shape[-1] ** -0.5).to(like) for name, x in drawn.items()}
+
+
+def _off(made: Tensor, wanted: Tensor) -> float:
+    """Largest difference, relative to the largest number; infinite where something is no number."""
+    off = float((made - wanted).abs().max() / wanted.abs().max())
+    return inf if isnan(off) else off
 
 
 def _judged(name: str, levels: Levels, off: float, limit: float) -> Check:

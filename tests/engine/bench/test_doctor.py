@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from engine.bench import contenders
-from engine.bench.doctor import _behind, _methods, examine
+from engine.bench.doctor import _behind, _blocks, _levels, _methods, examine
 from engine.cli import main
 from engine.errors import ConfigError, EngineFault
+from engine.heads.graphs import Levels
 from engine.lab import Lab
 from engine.model import Model, load_model
 from engine.model.graphs import Again, GraphedDecoder
@@ -88,6 +89,19 @@ def test_a_wrong_path_is_told(zoo: Zoo, short: None) -> None:
         "lean against eager",
         "static pass, not captured against eager",
     }
+
+
+@torch.inference_mode()
+def test_captured_levels_that_give_no_numbers_are_told(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The larger of a number and NaN is the number, where it stands first."""
+    lean = known(LeanDecoder, zoo.model("llama", layers=2).decoder)
+    for check in (_levels, _blocks):
+        assert check("level", lean, 96, Again(), 1e-3).state == "ok"
+    step, block, none = Levels.step, Levels.block, float("nan")
+    monkeypatch.setattr(Levels, "step", lambda *given: [none * made for made in step(*given)])
+    monkeypatch.setattr(Levels, "block", lambda *given: none * block(*given))
+    for check in (_levels, _blocks):
+        assert check("level", lean, 96, Again(), 1e-3).state == "wrong"
 
 
 def test_multimodal_models_are_examined_by_their_text_part_and_readers_not(short: None, tmp_path: Path) -> None:
