@@ -57,7 +57,7 @@ def weight_bytes(ref: str, dtype: str = "auto") -> int:
             return stored
         if not network.auto_classes(config):  # it writes no text, as loading says
             return stored
-        kept = DTYPES.get(dtype) or getattr(text, "dtype", None) or torch.float32
+        kept = DTYPES.get(dtype) or network.dtype_of(config) or torch.float32
         return network.count(config) * int(kept.itemsize)
     except LabError:
         raise

@@ -75,6 +75,12 @@ def text_config(config: Any) -> Any:
     return config if crossed(config) and not hasattr(config, "decoder") else config.get_text_config(decoder=True)
 
 
+def dtype_of(config: Any) -> "torch.dtype | None":
+    """The dtype of the weights as a configuration says; a multimodal one may say it of all its parts at once (Gemma 3).
+    None where it says nothing."""
+    return next((kind for part in (text_config(config), config) if (kind := getattr(part, "dtype", None))), None)
+
+
 def multimodal(config: Any) -> bool:
     """Whether a configuration has parts that see or hear, beside its text part or, in some, within."""
     parts = getattr(type(config), "sub_configs", None) or {}

@@ -75,7 +75,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         tokenizer = read_tokenizer(files.folder)
         packing = network.packed(config)
         unpacked = _unpacks(config, name, where)
-        stored = None if packing else getattr(network.text_config(config), "dtype", None)
+        stored = None if packing else network.dtype_of(config)
         hf = _network(config, name, wanted, None if packing or files.missing else headers(files))
         hf.generation_config = generation_of(files.folder)
         model = assembled(name, hf, tokenizer, config, "", trial=False, languages=languages)
@@ -122,7 +122,7 @@ def _network(config: Any, name: str, dtype: "torch.dtype | str", shapes: Shapes 
     Raises:
         ModelMismatch: as `ways_to_load`. AssetError: tensors are missing. And what transformers raises of others.
     """
-    own = getattr(network.text_config(config), "dtype", None) or torch.float32
+    own = network.dtype_of(config) or torch.float32
     for auto, part, names in ways_to_load(config, name):
         with torch.device("meta"):
             hf = auto.from_config(part, dtype=own if dtype == "auto" else dtype)
