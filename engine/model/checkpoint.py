@@ -10,11 +10,12 @@ from typing import Any
 import torch
 from torch import nn
 from transformers import AutoConfig
+from transformers.quantizers import AutoHfQuantizer
 
 from engine import progress
 from engine.errors import AssetError, LabError, ModelMismatch
 from engine.model import network
-from engine.model.devices import DTYPES
+from engine.model.devices import DTYPES, pick_device
 from engine.model.fewbits import Packing
 from engine.model.hub import commit_of, fault, missing, unpackable, zeros
 from engine.model.unpacking import packing_of
@@ -51,18 +52,38 @@ def weight_bytes(ref: str, dtype: str = "auto") -> int:
     stored = size_of(ref) or 0
     try:
         config = AutoConfig.from_pretrained(ref, trust_remote_code=False)
-        text = network.text_config(config)  # of a multimodal model the rest is not loaded
-        whole = text is config or network.packed(config)
-        if stored and dtype == "auto" and whole and packing_of(config, ref) is None:
-            return stored
         if not network.auto_classes(config):  # it writes no text, as loading says
             return stored
-        kept = DTYPES.get(dtype) or network.dtype_of(config) or torch.float32
-        return network.count(config) * int(kept.itemsize)
+        if network.packed(config):
+            kept = not unpacks(config, ref, pick_device("auto"))
+        else:  # of a multimodal model the rest is not loaded
+            kept = dtype == "auto" and network.text_config(config) is config
+        if stored and kept:
+            return stored
+        kind = DTYPES.get(dtype) or network.dtype_of(config) or torch.float32
+        return network.count(config) * int(kind.itemsize)
     except LabError:
         raise
     except Exception as error:  # transformers raises whatever it likes on damaged files
         raise AssetError(missing(ref, error)) from fault(error)
+
+
+def unpacks(config: Any, name: str, device: torch.device) -> bool:
+    """Whether packed weights are unpacked at load.
+
+    Raises:
+        ModelMismatch: they cannot be loaded here, with the reason.
+    """
+    if packing_of(config, name):
+        return True
+    if not network.packed(config):
+        return False
+    try:
+        quantizer = AutoHfQuantizer.from_config(network.packing_config(config), pre_quantized=True)
+        quantizer.validate_environment(device_map={"": device})
+    except Exception as error:  # each way of packing has its own kinds
+        raise ModelMismatch(unpackable(name, network.packed(config), error)) from fault(error)
+    return bool(getattr(quantizer.quantization_config, "dequantize", False))
 
 
 def complete(info: Any, name: str, hf: nn.Module) -> None:

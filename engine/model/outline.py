@@ -10,22 +10,20 @@ from typing import Any
 
 import torch
 from transformers import AutoConfig
-from transformers.quantizers import AutoHfQuantizer
 
 from engine import progress
-from engine.errors import AssetError, LabError, ModelMismatch
+from engine.errors import AssetError, LabError
 from engine.model import lean, network
 from engine.model.assembly import assembled
-from engine.model.checkpoint import complete
+from engine.model.checkpoint import complete, unpacks
 from engine.model.devices import dtype_on, pick_device
 from engine.model.generation import generation_of
-from engine.model.hub import Glance, fault, glance, headers, missing, unpackable, whole
+from engine.model.hub import Glance, fault, glance, headers, missing, whole
 from engine.model.load import no_assistant, reason_of, ways_to_load
 from engine.model.model import Model
 from engine.model.products import halves_work, second
 from engine.model.seq2seq import codes_of
 from engine.model.tokens import read_tokenizer
-from engine.model.unpacking import packing_of
 from engine.model.weights import FAMILIES, sizes
 
 Shapes = dict[str, tuple[int, ...]]  # of tensors by name
@@ -74,7 +72,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         no_assistant(config, name)
         tokenizer = read_tokenizer(files.folder)
         packing = network.packed(config)
-        unpacked = _unpacks(config, name, where)
+        unpacked = unpacks(config, name, where)
         stored = None if packing else network.dtype_of(config)
         hf = _network(config, name, wanted, None if packing or files.missing else headers(files))
         hf.generation_config = generation_of(files.folder)
@@ -140,24 +138,6 @@ def _network(config: Any, name: str, dtype: "torch.dtype | str", shapes: Shapes 
             break
     complete(info, name, hf)
     return hf
-
-
-def _unpacks(config: Any, name: str, device: torch.device) -> bool:
-    """Whether packed weights are unpacked at load.
-
-    Raises:
-        ModelMismatch: they cannot be loaded here, with the reason.
-    """
-    if packing_of(config, name):
-        return True
-    if not network.packed(config):
-        return False
-    try:
-        quantizer = AutoHfQuantizer.from_config(network.packing_config(config), pre_quantized=True)
-        quantizer.validate_environment(device_map={"": device})
-    except Exception as error:  # each way of packing has its own kinds
-        raise ModelMismatch(unpackable(name, network.packed(config), error)) from fault(error)
-    return bool(getattr(quantizer.quantization_config, "dequantize", False))
 
 
 def _second_table(hf: Any, device: torch.device) -> int:
