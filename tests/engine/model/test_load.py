@@ -1,5 +1,6 @@
 """What cannot work is refused with a sentence that says why; what loads is what was saved."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -14,9 +15,9 @@ from transformers import AutoModelForCausalLM, ReformerConfig, ViTConfig, ViTMod
 from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.lab import Lab
 from engine.model import load, load_model
-from engine.model.checkpoint import weight_bytes
+from engine.model.checkpoint import hash_of, revision_of, weight_bytes
 from engine.model.devices import pick_device
-from engine.model.outline import outline
+from engine.model.outline import outline, spoken
 from tests.engine.model import tiny
 from tests.engine.zoo import EOS, Zoo, make_model, save_tokenizer
 
@@ -188,6 +189,26 @@ def test_a_fault_of_code_is_shown_where_it_was(source: Path, monkeypatch: pytest
     with pytest.raises(AssetError, match="rope") as told:
         load_model(source)
     assert isinstance(told.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize("way", [load_model, outline, spoken, weight_bytes])
+def test_no_code_of_a_checkpoint_is_run(source: Path, tmp_path: Path, way: Callable[[str], object]) -> None:
+    def edit(folder: Path) -> None:
+        settings(auto_map={"AutoConfig": "own.Own"}, model_type="own")(folder)
+        (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\nclass Own: pass\n")
+
+    with pytest.raises(AssetError, match=r"no such code is run|contains custom code"):
+        way(str(edited(source, tmp_path / "copy", edit)))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_revision_of_a_folder_is_that_of_its_weights_in_the_order_of_their_names(tmp_path: Path) -> None:
+    for i in reversed(range(9)):
+        (tmp_path / f"model-{i}.safetensors").write_bytes(bytes([i]) * 9)
+    (tmp_path / "config.json").write_text("{}")
+    digest = hashlib.sha256(b"".join(bytes([i]) * 9 for i in range(9))).hexdigest()
+    assert hash_of(tmp_path) == revision_of(tmp_path) == f"sha256:{digest[:16]}"
+    assert hash_of("nobody/nothing") == revision_of("nobody/nothing") == "", "which the hub's commit is to tell"
 
 
 SMALL = {"vocab_size": 96, "hidden_size": 32, "bos_token_id": 1, "eos_token_id": EOS}

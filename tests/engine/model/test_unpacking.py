@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,16 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import PreTrainedConfig
 from transformers.quantizers.auto import AUTO_QUANTIZATION_CONFIG_MAPPING
 
 from engine.errors import ModelMismatch
 from engine.lab import Lab
 from engine.model import load_model
 from engine.model.checkpoint import weight_bytes
+from engine.model.fewbits import Packing
 from engine.model.outline import outline
+from engine.model.unpacking import packing_of
 from tests.engine.model import tiny
 from tests.engine.model.families import CLOSE, PROMPT, TREE, apart, plain_model, written
 
@@ -54,14 +58,17 @@ def stream(rows: np.ndarray, bits: int, less: int = 0) -> torch.Tensor:
 
 
 def planes(rows: np.ndarray, bits: int) -> torch.Tensor:
-    """As `gptq_p` lays 32 numbers of 3 bits: the lower two of each, one after another, then the highest of each."""
-    assert bits == 3
-    parts = [part for block in np.split(rows, rows.shape[1] // 32, axis=1) for part in planes_of(block)]
+    """As `gptq_p` lays 32 numbers: of 3 bits the lower two of each, one after another, then the highest of each; of 5 to
+    7 bits the lower four of each, and then the others likewise."""
+    low, *higher = {3: (2, 1), 5: (4, 1), 6: (4, 2), 7: (4, 2, 1)}[bits]
+    parts = list[torch.Tensor]()
+    for block in np.split(rows, rows.shape[1] // 32, axis=1):
+        parts.append(stream(block % 2**low, low))
+        above = block >> low
+        for width in higher:
+            parts.append(stream(above % 2**width, width))
+            above = above >> width
     return torch.cat(parts, 1)
-
-
-def planes_of(block: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-    return stream(block % 4, 2), stream(block // 4, 1)
 
 
 def drawn(outputs: int, inputs: int, group: int, bits: int = 4, zero: int | None = None) -> tuple[Any, ...]:
@@ -120,8 +127,11 @@ def awq(outputs: int, inputs: int) -> Made:
     }
 
 
-def compressed(outputs: int, inputs: int, bits: int = 4, group: int = 32, asym: bool = False) -> Made:
-    """Numbers from -2^(b-1) on, stored with 2^(b-1) added, and so are zero points; the last group may be cut short."""
+def compressed(
+    outputs: int, inputs: int, bits: int = 4, group: int = 32, asym: bool = False, bytewise: bool = False
+) -> Made:
+    """Numbers from -2^(b-1) on, stored with 2^(b-1) added, and so are zero points, except those that earlier versions
+    wrote in a byte each; the last group may be cut short."""
     half = 2 ** (bits - 1)
     q, zeros, scales, at = drawn(outputs, inputs, group, bits, None if asym else half)
     stored = {
@@ -132,7 +142,9 @@ def compressed(outputs: int, inputs: int, bits: int = 4, group: int = 32, asym: 
     if asym:
         at = RNG.permutation(at)
         stored |= {
-            "weight_zero_point": words(zeros, bits).t().contiguous(),
+            "weight_zero_point": (torch.from_numpy((zeros - half).astype(np.int8)) if bytewise else words(zeros, bits))
+            .t()
+            .contiguous(),
             "weight_g_idx": torch.from_numpy(at.astype(np.int32)),
         }
     return meant(q - half, zeros - half, scales, at), stored
@@ -198,10 +210,14 @@ WAYS: dict[str, tuple[dict[str, Any], Maker]] = {
     ),
     "gptq, 8 bits": (GPTQ | {"bits": 8}, every(gptq, bits=8)),
     "gptq, 3 bits": (GPTQ | {"bits": 3}, every(gptq, bits=3)),
-    "gptq, 3 bits in planes": (
-        GPTQ | {"bits": 3, "format": "gptq_p", "checkpoint_format": "gptq_p"},
-        every(gptq, bits=3, version=2, lay=planes),
-    ),
+    "gptq, 2 bits": (GPTQ | {"bits": 2}, every(gptq, bits=2)),
+    **{
+        f"gptq, {bits} bits in planes": (
+            GPTQ | {"bits": bits, "format": "gptq_p", "checkpoint_format": "gptq_p"},
+            every(gptq, bits=bits, version=2, lay=planes),
+        )
+        for bits in (3, 5, 6, 7)
+    },
     "gptq, layers that differ": (
         GPTQ | {"dynamic": DYNAMIC},
         by_name(k_proj=None, down_proj={"bits": 8, "group": 16}, o_proj={"bits": 3, "shuffled": True}, every={}),
@@ -228,6 +244,11 @@ WAYS: dict[str, tuple[dict[str, Any], Maker]] = {
     "auto-round of 2024": (auto_round("", extra_config=None) | OLD, every(gptq, told=False)),
     "compressed-tensors": (ct(), every(compressed)),
     "compressed-tensors, asymmetric": (ct(symmetric=False, actorder="group"), every(compressed, asym=True)),
+    "compressed-tensors, zero points in bytes": (
+        ct(symmetric=False, actorder="group"),
+        every(compressed, asym=True, bytewise=True),
+    ),
+    "compressed-tensors, 5 bits": (ct(num_bits=5), every(compressed, bits=5)),
     "compressed-tensors, a scale for each output": (
         ct(strategy="channel", group_size=None, num_bits=8),
         lambda name, o, i: compressed(o, i, bits=8, group=i),
@@ -274,6 +295,45 @@ def configured(folder: Path, about: Mapping[str, Any]) -> Path:
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.make("llama", tmp_path_factory.mktemp("plain") / "llama", layers=1)
+
+
+def told(about: Mapping[str, Any]) -> Packing | None:
+    return packing_of(PreTrainedConfig(quantization_config=dict(about)), "m")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_stands_for_its_matrices(way: str) -> None:
+    about, make = WAYS[way]
+    packing = told(about)
+    assert packing
+    for layer in ("self_attn.q_proj", "self_attn.k_proj", "self_attn.o_proj", "mlp.down_proj"):
+        for inputs in (96, 84) if packing.layout == "pack-quantized" else (96,):
+            if made := make(f"model.layers.0.{layer}.weight", 32, inputs):
+                matrix, parts = made
+                assert torch.equal(packing.matrix(parts), torch.from_numpy(matrix).float())
+
+
+def test_what_configurations_leave_unsaid() -> None:
+    assert told({"quant_method": "gptq"}) == Packing("gptq", (4,), (-1,))
+    assert told({"quant_method": "awq"}) == Packing("gemm", (4,), (128,))
+    assert told({"quant_method": "auto-round"}) == Packing("gptq", (4,), (128,))
+    early = {"quant_method": "intel/auto-round", "backend": "auto_round:exllamav2", "bits": 2, "group_size": 64}
+    assert told(early) == Packing("gptq_v2", (2,), (64,))
+    unordered = {"static": False, "weight": False, "group": True, "dynamic": True}  # by compressed-tensors' `actorder`
+    for order, shuffled in unordered.items():
+        assert told(ct(actorder=order)) == Packing("pack-quantized", (4,), (32,), shuffled=shuffled)
+    assert told(ct() | {"format": "int-quantized"}) is None, "which is left to its own package"
+
+
+@pytest.mark.parametrize("way", ["gptq", "compressed-tensors"])
+def test_inputs_in_any_order_are_not_taken_for_ordered_ones(way: str) -> None:
+    about, make = WAYS[way]
+    packing, made = told(about), make("q_proj.weight", 32, 96)
+    assert packing and made
+    parts = {name: x for name, x in made[1].items() if "g_idx" not in name}
+    assert torch.equal(packing.matrix(parts), torch.from_numpy(made[0]).float())
+    with pytest.raises(ValueError, match="no tensor tells it"):
+        replace(packing, shuffled=True).matrix(parts)
 
 
 SOME = ("gptq v2, desc_act", "gptq, layers that differ", "awq", "auto-round", "compressed-tensors, asymmetric")
@@ -413,10 +473,12 @@ def test_scales_without_a_word_about_packing_are_refused(plain: Path, tmp_path: 
         load_model(folder, "cpu")
 
 
+ROUNDED = ct()["config_groups"]["group_0"] | {"output_activations": {"num_bits": 8}}
 REFUSED: dict[str, dict[str, Any]] = {
     "5 bits, where 2 or 3 or 4 or 8 are understood": GPTQ | {"bits": 5},
     "6 bits, where 2 or 3": GPTQ | {"dynamic": {"+:.*mlp": {"bits": 6}}},
     "laid out for marlin, where gptq, gptq_v2 and gptq_p are": GPTQ | {"checkpoint_format": "marlin"},
+    "it is laid out for marlin, where": GPTQ | {"is_marlin_format": True},
     "laid out in several ways: gptq, gptq_v2": GPTQ | {"format": "gptq_v2", "checkpoint_format": "gptq"},
     "would have to be turned, too .rotation.": GPTQ | {"rotation": "hadamard"},
     "laid out for auto_round:fp8_static, where auto_round, auto_round:auto": auto_round("auto_round:fp8_static"),
@@ -431,6 +493,8 @@ REFUSED: dict[str, dict[str, Any]] = {
     "9 bits of int, where 2 to 8": ct(num_bits=9),
     "scales go by tensor": ct(strategy="tensor"),
     "its keys and values would have to be rounded": ct() | {"kv_cache_scheme": {"num_bits": 8}},
+    "its layers would have to be rounded, too": ct() | {"config_groups": {"a": ROUNDED}},
+    "its weights are sparse or turned, too": ct() | {"sparsity_config": {"format": "sparse-24-bitmask"}},
     "invalid literal": GPTQ | {"bits": "four"},
 }
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, FalconConfig, GPT2Config, LlamaConfig, Qwen3Config
 
 from engine import progress
 from engine.cli import main
@@ -151,6 +151,32 @@ def test_memory_of_what_the_decoder_sees_of_source_and_text(crossed: Crossed, fa
         assert source == sum(x.nbytes for x in session._cache.source) // len(SOURCE)
 
 
+FALCON = {"new_decoder_architecture": False, "multi_query": False, "num_kv_heads": 3}
+NUMBERS = (
+    (Qwen3Config(hidden_size=64, num_attention_heads=8, num_key_value_heads=2, head_dim=32), 2 * 2 * 32),
+    (LlamaConfig(hidden_size=64, num_attention_heads=8, num_key_value_heads=None), 2 * 64),
+    (GPT2Config(n_embd=48, n_head=4), 2 * 48),
+    (FalconConfig(hidden_size=64, num_attention_heads=8, **FALCON), 2 * 64),
+    (FalconConfig(hidden_size=64, num_attention_heads=8, **FALCON | {"multi_query": True}), 2 * 8),
+    (FalconConfig(hidden_size=64, num_attention_heads=8, **FALCON | {"new_decoder_architecture": True}), 2 * 3 * 8),
+)
+
+
+@pytest.mark.parametrize(("config", "numbers"), NUMBERS)
+def test_a_layer_keeps_keys_and_values_of_as_many_heads_as_it_has(config: Any, numbers: int) -> None:
+    assert outlines._numbers(config) == numbers
+
+
+def test_weights_that_stay_packed_take_what_their_files_do(folders: Mapping[str, Path], tmp_path: Path) -> None:
+    """As bitnet's: no second copy of them is foreseen, whatever dtype is asked for."""
+    folder = Path(shutil.copytree(folders["llama"], tmp_path / "packed"))
+    config = json.loads((folder / "config.json").read_text()) | {"quantization_config": {"quant_method": "bitnet"}}
+    (folder / "config.json").write_text(json.dumps(config))
+    looked, size = outlines.outline(str(folder), "cpu"), (folder / "model.safetensors").stat().st_size
+    assert (looked.packing, looked.unpacked, looked.lean, looked.weights) == ("bitnet", False, False, size)
+    assert weight_bytes(str(folder)) == weight_bytes(str(folder), "bfloat16") == size
+
+
 def test_what_speaks_against_a_pair_is_said(
     folders: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,6 +264,7 @@ def test_a_dtype_that_is_told_of_all_parts_at_once_is_the_texts(
     looked, model = outlines.outline(str(folder), "cuda:0"), load_model(folder, "cpu")
     assert looked.model.dtype == model.dtype == "bfloat16"
     assert looked.weights == weight_bytes(str(folder)) == model.bytes
+    assert outlines.outline(str(folder), "cpu").model.dtype == "float32", "where another is asked for"
 
 
 @pytest.mark.parametrize("stem", ["model.safetensors", "model", "weights"])
