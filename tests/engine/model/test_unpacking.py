@@ -319,6 +319,8 @@ def test_what_configurations_leave_unsaid() -> None:
     assert told({"quant_method": "auto-round"}) == Packing("gptq", (4,), (128,))
     early = {"quant_method": "intel/auto-round", "backend": "auto_round:exllamav2", "bits": 2, "group_size": 64}
     assert told(early) == Packing("gptq_v2", (2,), (64,))
+    some = {"+:.*o_proj": {"desc_act": True}, "-:.*k_proj": {"desc_act": True, "bits": 8, "group_size": 8}}
+    assert told(GPTQ | {"dynamic": some}) == Packing("gptq", (4,), (32,), shuffled=True)
     unordered = {"static": False, "weight": False, "group": True, "dynamic": True}  # by compressed-tensors' `actorder`
     for order, shuffled in unordered.items():
         assert told(ct(actorder=order)) == Packing("pack-quantized", (4,), (32,), shuffled=shuffled)
@@ -334,6 +336,11 @@ def test_inputs_in_any_order_are_not_taken_for_ordered_ones(way: str) -> None:
     assert torch.equal(packing.matrix(parts), torch.from_numpy(made[0]).float())
     with pytest.raises(ValueError, match="no tensor tells it"):
         replace(packing, shuffled=True).matrix(parts)
+    with pytest.raises(ValueError, match="inputs belong to"):
+        packing.matrix(
+            parts
+            | {"weight_g_idx" if "weight_packed" in parts else "g_idx": torch.arange(-1, 95, dtype=torch.int32) // 32}
+        )
 
 
 SOME = ("gptq v2, desc_act", "gptq, layers that differ", "awq", "auto-round", "compressed-tensors, asymmetric")

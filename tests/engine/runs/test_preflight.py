@@ -142,6 +142,7 @@ def test_memory_of_what_the_decoder_sees_of_source_and_text(crossed: Crossed, fa
     caches = (kept.self_attention_cache, len(written[0])), (kept.cross_attention_cache, len(SOURCE))
     own, source = (sum(x.keys.nbytes + x.values.nbytes for x in cache.layers) // n for cache, n in caches)
     model = crossed.model(family, **more)
+    assert found.models[0].lean == model.lean
     assert found.needed == found.models[0].weights + own * model.context + source * model.source_context
     assert f"{model.context + model.source_context} positions of source and text" in said(found, "good")
     if model.lean:
@@ -165,6 +166,16 @@ NUMBERS = (
 @pytest.mark.parametrize(("config", "numbers"), NUMBERS)
 def test_a_layer_keeps_keys_and_values_of_as_many_heads_as_it_has(config: Any, numbers: int) -> None:
     assert outlines._numbers(config) == numbers
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_head_that_is_the_table_is_laid_out_a_second_time(tmp_path: Path, dtype: str) -> None:
+    folder = make_model(tmp_path / "tied", layers=1, tie_word_embeddings=True)
+    model = load_model(folder, "cpu", dtype)
+    decoder = known(LeanDecoder, model.decoder)
+    table, head = (x.untyped_storage() for x in (decoder.embedding, decoder.lm_head.weight))
+    assert table.data_ptr() != head.data_ptr()
+    assert outlines.outline(str(folder), "cpu", dtype).weights == model.bytes + head.nbytes()
 
 
 def test_weights_that_stay_packed_take_what_their_files_do(folders: Mapping[str, Path], tmp_path: Path) -> None:
