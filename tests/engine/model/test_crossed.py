@@ -247,3 +247,11 @@ def test_an_outline_tells_what_would_be_loaded(crossed: Crossed) -> None:
         loaded, told = crossed.model(family, **options), outline(str(crossed.path(family, **options)), "cpu").model
         for name in ("seam", "source_context", "context", "only_chains", "lean", "layers", "notes", "parameters"):
             assert getattr(told, name) == getattr(loaded, name), (family, name)
+
+
+def test_encoder_and_decoder_have_contexts_of_their_own(tmp_path: Path) -> None:
+    folder = make_model(tmp_path / "uneven", "marian", layers=1)
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"max_encoder_position_embeddings": 40}))
+    for model in (load_model(folder, "cpu"), outline(str(folder)).model):
+        assert (model.source_context, model.context) == (40, 128)

@@ -5,7 +5,7 @@ import torch
 
 from engine.errors import ConfigError
 from engine.model import devices
-from engine.model.devices import described, homes, pick_device, place
+from engine.model.devices import accelerators, described, dtype_on, homes, pick_device, place, placement
 from engine.runs import loading
 
 GB = 10**9
@@ -74,3 +74,27 @@ def test_a_device_is_described_with_what_its_speed_hangs_on(monkeypatch: pytest.
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
     assert described(torch.device("cpu")) == "cpu (x86_64, AVX2)"
     assert described(torch.device("mps")) == "mps"
+
+
+def test_a_dtype_that_is_left_open_is_the_checkpoints_on_a_gpu_alone() -> None:
+    assert (
+        dtype_on(torch.device("cpu"), "auto") == torch.float32 and dtype_on(torch.device("cuda", 1), "auto") == "auto"
+    )
+    assert dtype_on(torch.device("cuda"), "float16") == dtype_on(torch.device("cpu"), "float16") == torch.float16
+
+
+def test_a_spread_model_may_take_what_each_device_has_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "free", lambda device: 10 + (device.index or 0))
+    first, last = (torch.device("cuda", i) for i in (0, 2))
+    assert placement([last]) == {"device_map": {"": last}}
+    assert placement([first, last]) == {"device_map": "auto", "max_memory": {0: 10, 2: 12}}
+
+
+def test_of_gpus_those_are_there_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(devices, "free", lambda device: 5 + device.index)
+    assert accelerators() == {"cuda:0": 5, "cuda:1": 6} and str(pick_device("auto")) == "cuda:0"
+    assert str(pick_device("cuda:1")) == "cuda:1"
+    with pytest.raises(ConfigError, match="there are 2 of that kind, counted from 0"):
+        pick_device("cuda:2")

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer as Core
-from tokenizers import decoders, models, pre_tokenizers
+from tokenizers import decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from engine.errors import ConfigError
 from engine.model import Tokenizer
+from engine.model.seam import Seam
 from tests.engine.zoo import EOS, save_tokenizer
 
 
@@ -117,3 +118,28 @@ def test_ids_in_the_middle_of_a_text(plain: Tokenizer, bytewise: Tokenizer) -> N
         assert tokenizer.inner_ids(" b") == tokenizer.encode("a b")[1:]
     assert plain.text_ids("") == [plain.blank] == [EOS]
     assert EOS in plain.extra_ids and plain.encode("a")[0] not in plain.extra_ids
+
+
+@pytest.fixture(scope="module")
+def framed() -> Tokenizer:
+    """Words with a space before each, as SentencePiece has them, with <s> before a text and two </s> behind it."""
+    core = Core(models.WordLevel({word: i for i, word in enumerate(("<s>", "</s>", "▁a", "▁0", "▁b", "▁[b]"))}))
+    core.pre_tokenizer, core.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    core.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s> </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
+    )
+    template = "{% for m in messages %}[{{ m['content'] }}]{% endfor %}"
+    words = PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<s>", eos_token="</s>", chat_template=template)
+    return Tokenizer(words, [1])
+
+
+def test_what_stands_around_a_text_stands_around_whole_ones_alone(framed: Tokenizer) -> None:
+    """A chat template has written it already; nothing ends a text that goes on, or begins one within another."""
+    assert framed.encode("a b") == [0, 2, 4, 1, 1]
+    assert framed.encode("b", chat=True) == [5]
+    assert framed.text_ids("a b") == [0, 2, 4] and framed.inner_ids(" b") == [4]
+
+
+def test_what_is_written_for_a_source_begins_a_text(framed: Tokenizer) -> None:
+    assert framed.continued([4, 2]) == " b a"
+    assert Tokenizer(framed.hf, [1], Seam((0,))).continued([4, 2]) == "b a"

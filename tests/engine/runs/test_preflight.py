@@ -28,7 +28,7 @@ from engine.lookup import room
 from engine.methods import CARDS
 from engine.model import devices, hub, load_model
 from engine.model import outline as outlines
-from engine.model.checkpoint import weight_bytes
+from engine.model.checkpoint import revision_of, weight_bytes
 from engine.model.lean import LeanDecoder
 from engine.model.network import cache_name
 from engine.model.outline import POSITIONS
@@ -387,6 +387,33 @@ def test_bytes_of_a_download_are_told_and_it_can_be_stopped(monkeypatch: pytest.
     monkeypatch.setattr("huggingface_hub.snapshot_download", refused)
     with pytest.raises(AssetError, match=r"'x/y'.*\(401 Client Error\)"):
         hub.fetch("x/y", "target x/y")
+
+
+def test_what_is_to_be_fetched_is_counted_and_what_was_is_told_by_its_commit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    commit = tmp_path / "0123456789"
+    commit.mkdir()
+    (commit / "config.json").write_text("{}")
+    (commit / "chat_template.json").write_text(json.dumps({"chat_template": "its own"}))
+    parts = {"model-00001-of-00002.safetensors": (70, False), "model-00002-of-00002.safetensors": (30, True)}
+
+    def snapshot(ref: str, **asked: Any) -> Any:
+        files = [SimpleNamespace(filename=name, file_size=n, will_download=new) for name, (n, new) in parts.items()]
+        return files if asked.get("dry_run") else str(commit)
+
+    def cached(ref: str, name: str) -> str | None:
+        return str(commit / name) if ref == "x/y" else None
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", cached)
+    found = hub.glance("x/y")
+    assert (found.folder, found.size, found.missing, found.hub) == (commit, 100, 30, True)
+    assert found.weights == {name: n for name, (n, _) in parts.items()}
+    assert hub.commit_of("x/y") == revision_of("x/y") == commit.name and hub.local("x/y") == commit
+    assert hub.commit_of("x/none") == "" and hub.local("x/none") is None
+    assert hub.template_beside("x/y") == hub.template_beside(str(commit)) == "its own"
+    assert hub.template_beside("x/none") == hub.template_beside(str(tmp_path)) == ""
 
 
 def test_heads_of_the_hub_are_fetched_with_the_models(
