@@ -15,9 +15,10 @@ from engine.cli import main
 from engine.errors import AssetError, ConfigError, LabError, ModelMismatch
 from engine.files.places import ROOT
 from engine.lab import Lab
-from engine.model import load_model
+from engine.model import load_model, rewritten
 from engine.model.outline import outline
 from engine.model.rewritten import contents_of, source_of, unpack
+from tests.engine.zoo import make_model
 
 TARGET, DRAFT = ROOT / "assets/tiny/target", ROOT / "assets/tiny/draft"
 PROMPT = "Question: Emma starts with 66 coins. She gives 9 to each of 3 friends."
@@ -179,6 +180,16 @@ def test_pickled_weights_are_written_anew_and_run_no_code(tmp_path: Path) -> Non
         unpack(old, tmp_path / "worse")
     with pytest.raises(AssetError, match="has no pytorch_model"):
         unpack(TARGET, tmp_path / "none")
+
+
+def test_a_tokenizer_that_reads_otherwise_once_it_is_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = make_model(tmp_path / "old", layers=1)
+    torch.save(load_file(old / "model.safetensors"), old / "pytorch_model.bin")
+    monkeypatch.setattr(rewritten, "read_tokenizer", lambda folder: lambda text: {"input_ids": [5]})
+    with pytest.raises(ModelMismatch, match="tokenizer of old reads a text otherwise once it is written"):
+        unpack(old, tmp_path / "new")
 
 
 def test_files_of_the_hub_are_fetched_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

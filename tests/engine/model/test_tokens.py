@@ -1,5 +1,6 @@
 """Text to ids and back, what a single token is, and whether two models share ids."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from transformers import PreTrainedTokenizerFast
 from engine.errors import ConfigError
 from engine.model import Tokenizer
 from engine.model.seam import Seam
+from engine.model.tokens import common_prefix
 from tests.engine.zoo import EOS, save_tokenizer
 
 
@@ -143,3 +145,10 @@ def test_what_stands_around_a_text_stands_around_whole_ones_alone(framed: Tokeni
 def test_what_is_written_for_a_source_begins_a_text(framed: Tokenizer) -> None:
     assert framed.continued([4, 2]) == " b a"
     assert Tokenizer(framed.hf, [1], Seam((0,))).continued([4, 2]) == "b a"
+
+
+def test_the_common_prefix_of_two_texts() -> None:
+    texts = [list(text) for n in range(6) for text in product((1, 2), repeat=n)]
+    for a, b in product(texts, texts):
+        same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+        assert common_prefix(a, b) == same and common_prefix(a, b, 2) == min(same, 2)
