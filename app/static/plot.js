@@ -113,6 +113,7 @@ function settingsOf(Plotly, figure) {
 function draw(Plotly, spot, figure) {
   const { data, layout } = recoloured(figure, ink);
   Object.assign(layout, {
+    paper_bgcolor: ink("--panel"), // what is saved lies elsewhere
     modebar: { bgcolor: ink("--panel"), color: ink("--ink-3"), activecolor: ink("--ink") },
   });
   const width = onPaper() ? Math.min(spot.clientWidth, SHEET) : spot.clientWidth;

@@ -246,6 +246,16 @@ def test_a_figure_is_loaded_on_sight_zoomed_told_and_saved(opened: Any) -> None:
     assert all("127.0.0.1" in url or url.startswith(("data:", "blob:")) for url in asked)
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_saved_figure_lies_on_the_ground_for_which_its_words_are_coloured(opened: Any, scheme: Any) -> None:
+    page = opened(color_scheme=scheme)
+    page.wait_for_selector(".plot .main-svg")
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Save as SVG").first.evaluate("(button) => button.click()")
+    ground = "rgb(255, 255, 255)" if scheme == "light" else "rgb(26, 28, 32)"
+    assert found.value.path().read_text().split("<defs")[0].count(f"fill: {ground}; fill-opacity: 1;") == 1
+
+
 def test_an_index_is_opened_alone_and_a_run_of_it_on_demand(opened: Any, tmp_path: Any) -> None:
     folder, posted = tmp_path / "sweep", list[Any]()
     runs = [trace for trace in made(2) if trace.head.method != "binned"]
