@@ -12,6 +12,9 @@ const inWords = (words) => (error) => {
   throw error instanceof TypeError ? new Error(words) : error;
 };
 
+/** Whether the server refused what was asked for, so that it would again. @param {unknown} error */
+export const isRefusal = (error) => error instanceof Error && Number(error.cause) >= 400 && Number(error.cause) < 500;
+
 const SAME = new Set(["glossary", "lessons", "page", "pages"]); // what a server answers alike as long as it runs
 
 /**
@@ -25,7 +28,7 @@ export function createApi(base, fetch = (...given) => globalThis.fetch(...given)
     const response = await fetch(new URL(path, base), options).catch(inWords(AWAY));
     if (response.ok) return response;
     const body = await response.json().catch(() => null);
-    throw new Error(body?.error ?? `The server answered ${response.status}.`);
+    throw new Error(body?.error ?? `The server answered ${response.status}.`, { cause: response.status });
   };
   /** @param {Response} response */
   const json = (response) =>

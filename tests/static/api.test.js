@@ -27,7 +27,8 @@ test("a query is escaped, a body is JSON unless it is a file", async () => {
 
 test("the server's words are the error; without any, its status is", async () => {
   const refused = Response.json({ error: "No preset 'aple'; did you mean 'apple'?" }, { status: 404 });
-  await assert.rejects(over(refused).get("trace"), { message: "No preset 'aple'; did you mean 'apple'?" });
+  const words = { message: "No preset 'aple'; did you mean 'apple'?", cause: 404 };
+  await assert.rejects(over(refused).get("trace"), words);
   await assert.rejects(over(new Response("oops", { status: 500 })).get("trace"), {
     message: "The server answered 500.",
   });

@@ -25,16 +25,25 @@ test("the card of a composed method is that on the models that are chosen", asyn
   );
 });
 
-test("a card that did not come is asked for again; that of parts that do not fit is not", async () => {
+test("a card that did not come is asked for again; one that is refused is not, and it is told why", async () => {
   const answers = [null, { card: { name: "a+b+c" } }, { card: null }];
-  const get = async () => answers.shift() ?? Promise.reject(new Error("away"));
-  const cards = composedCards({ api: { get }, session: { config: { models: "tiny" } } });
+  const get = async (_path, { drafter }) => {
+    if (drafter === "x") throw new Error("Unknown drafter 'x'.", { cause: 400 });
+    return answers.shift() ?? Promise.reject(new Error("away"));
+  };
+  const told = [];
+  const ui = { notify: (text) => told.push(text) };
+  const cards = composedCards({ api: { get }, session: { config: { models: "tiny" } }, ui });
   await cards.learn(["a+b+c"]);
   assert.deepEqual(cards.of(["a+b+c"]), []);
   assert.equal(await cards.learn(["a+b+c"]), true);
   assert.equal(cards.of(["a+b+c"]).length, 1);
-  assert.equal(await cards.learn(["d+e+f"]), true);
-  assert.equal(await cards.learn(["d+e+f"]), false);
+  assert.deepEqual(told, []);
+  for (const name of ["d+e+f", "x+b+c"]) {
+    assert.equal(await cards.learn([name]), true);
+    assert.equal(await cards.learn([name]), false);
+  }
+  assert.deepEqual(told, ["Unknown drafter 'x'."]);
 });
 
 /** The form, with what it asked for and what it added; `answers` are given by hand. */
@@ -105,4 +114,8 @@ test("what fits is asked for again on other models, and where the answer did not
     asked.map(({ query }) => query.models),
     ["tiny", "tiny", "second"],
   );
+  asked[2].fail(new Error("No such part.", { cause: 400 }));
+  await settled();
+  update(false);
+  assert.equal(asked.length, 3, "one that was refused is not");
 });

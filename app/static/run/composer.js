@@ -1,7 +1,8 @@
 // @ts-check
 // A method from its parts: three menus, what speaks against a choice, what the result promises.
 
-import { h } from "../dom.js";
+import { isRefusal } from "../api.js";
+import { h, said } from "../dom.js";
 
 /**
  * @typedef {import("../types/wire.js").PageCard} PageCard
@@ -72,8 +73,8 @@ export function composer(lab, add) {
       if (mine === asked) show(found);
     } catch (error) {
       if (mine !== asked) return;
-      on = null;
-      fits.textContent = error instanceof Error ? error.message : String(error);
+      if (!isRefusal(error)) on = null;
+      fits.textContent = said(error);
     }
   }
 
@@ -114,8 +115,9 @@ export function composer(lab, add) {
   };
 }
 
-/** Cards of composed methods ("drafter+shape+rule") on the models that are chosen, asked for until they come.
- * @param {Pick<import("../types/lab.js").Lab, "api" | "session">} lab */
+/** Cards of composed methods ("drafter+shape+rule") on the models that are chosen, asked for until they come or are
+ * refused, which the visitor is told.
+ * @param {Pick<import("../types/lab.js").Lab, "api" | "session" | "ui">} lab */
 export function composedCards(lab) {
   /** @type {Map<string, PageCard | null>} */
   const known = new Map();
@@ -129,9 +131,13 @@ export function composedCards(lab) {
       for (const name of fresh) known.set(key(name), null);
       for (const name of fresh) {
         const [drafter, shape, rule] = name.split("+");
-        const found = await lab.api.get("compose", { drafter, shape, rule, models: on }).catch(() => null);
-        if (found) known.set(key(name, on), found.card);
-        else known.delete(key(name, on));
+        try {
+          const { card } = await lab.api.get("compose", { drafter, shape, rule, models: on });
+          known.set(key(name, on), card);
+        } catch (error) {
+          if (!isRefusal(error)) known.delete(key(name, on));
+          else lab.ui.notify(said(error)); // with these words a run of it is refused, too
+        }
       }
       return fresh.length > 0;
     },

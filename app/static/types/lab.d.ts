@@ -67,7 +67,8 @@ export interface LineAnswers {
   "trajectories/live": TrajectoryMessage;
 }
 
-/** `api.js`: the server. Every method fails with an Error whose message is for the visitor. */
+/** `api.js`: the server. Every method fails with an Error whose message is for the visitor; its cause is the status of
+ * an answer that says no. */
 export interface Api {
   answer(path: string, options?: RequestInit): Promise<Response>;
   get<P extends keyof Answers>(path: P, query?: Readonly<Record<string, string>>): Promise<Answers[P]>;
