@@ -24,6 +24,8 @@ const GONE = {
     "again.",
   cut: "This run was ended when others took its place; what it had written until then is shown.",
 };
+/** What an entry tells whose runs did not come, as others took their turn: it stays, and those are a step after it. */
+const LEFT = "left";
 /** @type {LinkView} */
 const NOTHING = { options: {}, filters: [], time: null, cursor: null };
 
@@ -32,7 +34,7 @@ const NOTHING = { options: {}, filters: [], time: null, cursor: null };
  * @typedef {import("./types/lab.js").LinkView} LinkView
  * @typedef {import("./types/store.js").FilterSpec} FilterSpec
  * @typedef {Pick<import("./types/lab.js").Session, "config" | "ran" | "catalogue" | "on" | "openRecorded" | "reopen"
- *   | "stay" | "configure" | "chooseModels">} Session
+ *   | "stay" | "turns" | "configure" | "chooseModels">} Session
  */
 
 /** @template T @typedef {{-readonly [K in keyof T]: T[K]}} Open the same while it is made */
@@ -156,10 +158,12 @@ export function createLink(store, session, notify = () => {}) {
     if (!ready) return;
     if (restoring) session.stay(); // pressed again before other runs came
     restoring = true;
-    const found = await runsOf(link.read());
+    const coming = runsOf(link.read());
+    const { turns } = session;
+    const found = await coming;
     if (mine !== backs) return;
     restoring = false;
-    told = stages.told();
+    told = session.turns === turns ? stages.told() : LEFT; // else others were asked for meanwhile
     if (found) anew(readView(query));
     link.update();
   }

@@ -81,6 +81,9 @@ export function createSession({ store, api, bus, ui }) {
     config: null,
     ran: null,
     opening: "",
+    get turns() {
+      return turns;
+    },
     get stale() {
       if (session.opening || !store.lanes.length || !base || !session.config) return false;
       return !sameConfig(base, session.config);

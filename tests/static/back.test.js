@@ -411,6 +411,27 @@ test("Forward that is pressed before what Back asked for has come leaves the run
   assert.match(entries[1].url, /at=plain%7E0%7E2/, "the address follows again");
 });
 
+test("runs that are asked for before Back's have come are a step after its entry, which stays", async () => {
+  for (const others of [(session) => session.run(), (session) => session.openRecorded("plums")]) {
+    CASES.plums = CASES.pears;
+    const { store, session } = await page();
+    await session.openRecorded("pears");
+    await settled();
+    const come = held("apples");
+    await go(-1);
+    await others(session);
+    come();
+    await settled();
+    const trace = ({ url }) => new URL(url).searchParams.get("trace");
+    assert.deepEqual([at, entries.length, trace(entries[0])], [1, 2, "apples"]);
+    assert.equal(trace(entries[1]), store.status.recorded);
+    await go(-1);
+    assert.equal(store.status.recorded, "apples");
+    entries = entries.slice(0, 1);
+    delete CASES.plums;
+  }
+});
+
 test("of two steps back the first's runs, which come too late, change nothing", async () => {
   const { store, session } = await page();
   await session.openRecorded("pears");

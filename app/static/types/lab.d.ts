@@ -133,6 +133,8 @@ export interface Session extends Emitter<SessionTopics> {
   readonly ran: Config | null;
   /** the title of the case that is fetched for the stage; empty while none is */
   readonly opening: string;
+  /** how often the stage was asked for */
+  readonly turns: number;
   /** whether settings were edited and have not run yet */
   readonly stale: boolean;
   /** `models`: whose methods the catalogue holds, its first where none is named */
