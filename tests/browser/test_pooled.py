@@ -102,6 +102,13 @@ def test_task_and_method_are_chosen_by_keyboard(opened: Any) -> None:
     expect(page.locator(".pooled figure")).to_have_count(8)
 
 
+def test_a_link_to_prompts_that_were_not_recorded_says_which_were(opened: Any) -> None:
+    page = opened(query="?room=learn&pool=prose~BUSH")
+    expect(page.locator(".notice")).to_contain_text('There is no "prose" here: a link\'s pool is one of all tasks, ')
+    page.get_by_label("Prompts", exact=True).select_option("code")
+    expect(page.locator(".notice")).to_have_count(1)
+
+
 def test_own_traces_are_pooled_and_a_bad_one_loses_nothing(opened: Any, tmp_path: Any) -> None:
     page = opened()
     files = [str(trace.save(tmp_path / f"{i}.jsonl{'.gz' if i % 2 else ''}")) for i, trace in enumerate(made(1))]

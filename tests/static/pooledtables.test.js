@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { noPool } from "../../app/static/pooled/choice.js";
 import { tablesOf } from "../../app/static/pooled/tables.js";
 
 const span = (mean, low, high) => ({ mean, low, high, n: 9 });
@@ -119,4 +120,16 @@ test("the table of bins says that it counts a token that the end of a text left 
   const figures = { EAGLE: { bins, quantiles: { quantile: [0.25], share: [0.5] } } };
   const table = tablesOf({ ...section(row("EAGLE")), figures }, "EAGLE").find(({ name }) => name === "Bins of EAGLE");
   assert.match(table?.caption ?? "", /Tokens a call: accepted and one, also where the text ended/);
+});
+
+test("what a link asks of pooled runs that they do not have is told with what they have", () => {
+  const sections = [
+    { task: "sums", figures: { "EAGLE-2": {}, "a~b": {} } },
+    { task: "plain", figures: {} },
+  ];
+  for (const pool of ["", "sums", "sums~", "sums~EAGLE-2", "sums~a~b", "plain~"])
+    assert.equal(noPool(sections, pool), "");
+  assert.equal(noPool(sections, "prose~EAGLE-2"), 'There is no "prose" here: a link\'s pool is one of sums, plain.');
+  const none = 'There is no "b" here: a link\'s pool of sums is one of "EAGLE-2", "a~b".';
+  assert.equal(noPool(sections, "sums~b"), none);
 });

@@ -1,6 +1,8 @@
 // @ts-check
 // What of pooled runs is worth showing first, and which columns say anything.
 
+import { noTab } from "../rooms/address.js";
+
 /** @typedef {string | number | null} Cell */
 /** @typedef {{name: string, caption: string, columns: string[], rows: Cell[][]}} Table */
 
@@ -19,6 +21,25 @@ export function telling(section, labels) {
     (best, label) => (best && weight(best) >= weight(label) ? best : label),
     "",
   );
+}
+
+/** What an address asks of pooled runs that they do not have, in words; nothing where they have it.
+ * @param {readonly Pick<import("../types/measured.js").PoolSection, "task" | "figures">[]} sections
+ * @param {string} pool a task, and after a tilde whose figures */
+export function noPool(sections, pool) {
+  const [task, ...rest] = pool.split("~");
+  const label = rest.join("~");
+  const section = sections.find((one) => one.task === task);
+  if (pool && !section)
+    return noTab(
+      "pool",
+      task,
+      sections.map((one) => one.task),
+    );
+  const labels = Object.keys(section?.figures ?? {});
+  if (!label || labels.includes(label)) return "";
+  const known = labels.map((one) => `"${one}"`); // they hold commas
+  return section ? noTab(`pool of ${task}`, label, known) : "";
 }
 
 /** A table without the columns in which no row says anything. @param {Table} table @returns {Table} */

@@ -8,7 +8,7 @@ import { perCall } from "../draw.js";
 import { download } from "../figure.js";
 import { KEPT, plots, plotted } from "../plot.js";
 import { csv } from "../save.js";
-import { telling } from "./choice.js";
+import { noPool, telling } from "./choice.js";
 import { adviceTable, servedTable, tablesOf } from "./tables.js";
 
 /**
@@ -33,6 +33,7 @@ let show = () => {}; // in the room as it is open now: who left it and came back
  * @param {import("../types/lab.js").Lab} lab */
 export function drawPooled(body, store, lab) {
   const state = kept;
+  let opened = true; // and not drawn: a link may have opened it
   const wrong = h("p.warn", { role: "alert", hidden: true });
   const busy = h("p.quiet", { role: "status" });
   const room = h("div.pooled", { [KEPT]: true });
@@ -69,6 +70,9 @@ export function drawPooled(body, store, lab) {
     const [task, ...label] = store.options.pool.split("~");
     Object.assign(state, { task, label: label.join("~") });
     if (!state.found) return;
+    const none = opened && !state.own ? noPool(state.found.sections, store.options.pool) : "";
+    opened = false;
+    if (none) lab.ui.notify(none);
     const now = { found: state.found, pool: store.options.pool, wide: body.clientWidth };
     if (!stands(state.drawn, now)) {
       const nodes = [...sectionOf(state, state.found, choose), ...named(state, state.found, store, lab)];
@@ -167,6 +171,8 @@ function sectionOf(state, found, turn) {
   const labels = Object.keys(section.figures);
   if (!labels.includes(state.label)) state.label = telling(section, labels);
   const drawn = section.figures[state.label];
+  const keeps = (/** @type {string} */ task) =>
+    found.sections.some((one) => one.task === task && state.label in one.figures);
   /** @param {string} words @param {"task" | "label"} name @param {string[]} values @param {string} value */
   const choose = (words, name, values, value) =>
     h(
@@ -179,7 +185,8 @@ function sectionOf(state, found, turn) {
           "aria-label": words,
           onchange: (event) => {
             const { value } = /** @type {HTMLSelectElement} */ (event.target);
-            turn(name === "task" ? value : section.task, name === "label" ? value : state.label);
+            if (name === "label") turn(section.task, value);
+            else turn(value, keeps(value) ? state.label : "");
           },
         },
         values.map((one) => h("option", { value: one, selected: one === value }, one)),

@@ -44,7 +44,7 @@ export function pairsOf(options) {
 }
 
 /** What an address asks a room to open that the room does not have, in words; nothing where it has it.
- * @param {"judge" | "figure" | "trajectories"} name of the pair
+ * @param {string} name of the pair
  * @param {string} asked @param {readonly string[]} known */
 export const noTab = (name, asked, known) =>
   known.includes(asked) ? "" : `There is no "${asked}" here: a link's ${name} is one of ${known.join(", ")}.`;
