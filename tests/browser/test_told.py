@@ -228,6 +228,34 @@ def test_figures_of_all_lanes_stand_in_line_under_titles_of_one_line_or_two(visi
         page.wait_for_function(f"{tops} === 1")
 
 
+CUT = """() => {
+  const saved = draftscope.ui.figures.get('stage/treegrid')();
+  const sheet = new DOMParser().parseFromString(saved, 'image/svg+xml');
+  const size = (one, side) => Number(one.getAttribute(side));
+  const trees = [...sheet.querySelectorAll('.v-figure')];
+  return {
+    trees: trees.length,
+    cut: trees.filter((one) => ['width', 'height'].some((s) => size(one, s) > size(one.parentNode, s) + 1)).length,
+    beyond: trees.filter((one) => size(one.parentNode, 'x') + size(one, 'width') > size(sheet.documentElement, 'width')).length,
+  };
+}"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_saved_trees_are_whole_also_those_that_scroll_on_the_page(visit: Any, width: int) -> None:
+    page = visit("?trace=all_methods&v=trees&at=eagle3~2~~", width=width)
+    boxes = page.locator(".treegrid .box:has(.v-figure)")
+    boxes.nth(20).wait_for()
+    places = "(all) => all.map((box) => [box.scrollLeft, box.scrollTop, box.clientWidth < box.scrollWidth])"
+    before = boxes.evaluate_all(places)
+    assert any(wider for _, _, wider in before)
+    found = page.evaluate(CUT)
+    assert found["trees"] == len(before)
+    assert found["cut"] == 0
+    assert found["beyond"] == 0
+    assert boxes.evaluate_all(places) == before  # the page stays as it was
+
+
 def test_the_saved_text_has_every_lane_however_many_the_window_shows(visit: Any) -> None:
     page = visit("?trace=first_look&v=text", width=390)
     lanes = page.locator(".lanes")

@@ -305,6 +305,17 @@ export function mount(element, store, lab) {
     (card.grow.hidden ? card.box : card.grow).focus({ preventScroll: true });
   }
 
+  /** All trees whole, for which each card takes its room as long as this lasts. */
+  function picture() {
+    const all = [...cards.values()];
+    const places = all.map(({ box }) => ({ left: box.scrollLeft, top: box.scrollTop }));
+    grid.classList.add("whole");
+    const drawn = pictureOf(element, captionOf(store, lab), true);
+    grid.classList.remove("whole");
+    all.forEach(({ box }, i) => box.scrollTo(places[i]));
+    return drawn;
+  }
+
   element.closest("[data-room]")?.addEventListener("leave", (event) => {
     if (event.defaultPrevented || big === null || !active()) return;
     event.preventDefault(); // Escape goes back to the grid first
@@ -320,6 +331,6 @@ export function mount(element, store, lab) {
     cards.clear();
     grid.replaceChildren();
   });
-  offer(element, lab, () => (store.lanes.length ? pictureOf(element, captionOf(store, lab)) : null));
+  offer(element, lab, () => (store.lanes.length ? picture() : null));
   later();
 }
