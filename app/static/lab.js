@@ -20,7 +20,7 @@ import { createStore } from "./store.js";
 import { watchTitles } from "./titles.js";
 import { restoreTheme, watchPaper } from "./top.js";
 import { createUi } from "./ui.js";
-import { keepUnrun, unrun } from "./unrun.js";
+import { keepUnrun, LOST, unrun } from "./unrun.js";
 import { watchWords } from "./words.js";
 
 const PATIENCE = 1000; // ms that views wait for what they show: drawn empty before, they would move it when it comes
@@ -129,9 +129,12 @@ async function begin() {
   document.documentElement.dataset.draftscope = "ready";
 }
 
-/** Set what a page before this one had set and not run. @param {import("./types/lab.js").Config | null} config */
-function setAgain(config) {
-  if (!config || !session.config || sameConfig(config, session.config)) return;
+/** Set what a page before this one had set and not run. @param {ReturnType<typeof unrun>} before */
+function setAgain({ config, asked }) {
+  if (!config || !session.config) return;
+  const same = sameConfig(config, session.config);
+  if (asked && !(same && bus.busy)) ui.notify(LOST);
+  if (same) return;
   const others = config.models !== session.config.models;
   session.configure(config, "reload");
   if (others) void session.chooseModels(config.models, "reload");

@@ -268,6 +268,31 @@ def test_a_run_that_waits_says_its_place_and_leaves_what_is_shown(visit, server)
     page.wait_for_function("draftscope.store.status.phase === 'done'")
 
 
+@pytest.mark.parametrize("seed", [0, 7])
+def test_a_page_that_is_loaded_again_says_that_its_run_lost_its_place_in_line(visit, server, seed):
+    first = visit()
+    page = first.context.new_page()  # Gradio logs an error where a page goes that listens
+    page.goto(first.url)
+    ready = "document.documentElement.dataset.draftscope === 'ready'"
+    page.wait_for_function(ready)
+    notices = page.locator("[data-view=notices]")
+    with server.service.line(Visitor("somebody")) as ticket:
+        assert list(ticket.waits()) == []
+        page.evaluate("(seed) => draftscope.session.configure({ seed })", seed)
+        page.get_by_role("button", name="Run", exact=True).click()
+        expect(bar(page, ".waits")).to_have_text(re.compile("^Next in line"))
+        page.reload()
+        page.wait_for_function(ready)
+        expect(notices).to_contain_text("had not begun, and lost its place in line")
+        sees(page, "draftscope.session.config.seed", seed)
+    page.get_by_role("button", name="Run", exact=True).click()
+    done = "draftscope.store.status.phase === 'done' && !draftscope.store.status.recorded"
+    page.wait_for_function(f"{done} && location.search.includes('m=')")
+    page.reload()
+    page.wait_for_function(f"{ready} && {done}")
+    expect(notices).to_be_empty()
+
+
 def test_letters_in_the_list_of_methods_search_it_and_are_no_keys_of_the_page(visit):
     page = visit()
     before = page.evaluate("JSON.stringify([draftscope.store.options, draftscope.store.cursor])")
