@@ -79,7 +79,7 @@ export const times = (ratio) => `${num(ratio)}×`;
 export const perCall = (tau) => num(tau);
 
 /** What a judge gives a draft token: "0.31", "0.017". @param {number|null|undefined} score */
-export const importance = (score) => (score != null && score < 0.095 ? fmt(score, 2) : num(score));
+export const importance = (score) => (score != null && score < 0.095 ? fmt(score, 2) : prob(score));
 
 /** An entropy or a gap in nats: "1.30", "0.083". @param {number|null|undefined} value */
 export const nats = (value) => (value != null && Math.abs(value) < 0.1 ? fmt(value, 2) : num(value));

@@ -245,7 +245,7 @@ test("numbers are written with the digits that they have, and what is unknown as
     ["fmt", [0, "0"], [Infinity, "∞"], [-Infinity, "−∞"], [0.0004, "<0.001"], [-1.25, "−1.25"], [1234.6, "1235"]],
     ["prob", [0, "0"], [1, "1"], [0.0004, "<0.001"], [0.004, "0.004"], [0.12, "0.12"], [0.996, "0.996"]],
     ["prob", [0.9996, ">0.999"]],
-    ["importance", [0.31, "0.31"], [0.017, "0.017"]],
+    ["importance", [0.31, "0.31"], [0.017, "0.017"], [0.996, "0.996"], [0.9999, ">0.999"]],
     ["perSecond", [214.4, "214"], [21.44, "21.4"]],
   ])
     for (const [value, told] of cases) assert.equal(forms[kind](value), told, `${kind} of ${value}`);

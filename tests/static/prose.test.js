@@ -106,5 +106,11 @@ test("a word has the selected token's numbers, and no draw of a greedy run, wher
     );
   }
   const sampled = recordedRun("sampled-1-sd");
-  assert.deepEqual(numbersOf(word, sampled, sampled.rounds[0].nodes[0])[2], ["$u$", "0.083"]);
+  assert.deepEqual(numbersOf(word, sampled, sampled.rounds[0].nodes[0])[2], ["$u$", "0.08"]);
+  const fields = ["p", "q", "h_draft", "judge"].map((field) => ({ symbol: field, field }));
+  const near = { p: 0.99999, q: 0.00001, h_draft: 1.234, judge: 0.9999 };
+  assert.deepEqual(
+    numbersOf({ symbols: fields }, sampled, near).map(([, told]) => told),
+    [">0.999", "<0.001", "1.23", ">0.999"],
+  );
 });

@@ -242,9 +242,9 @@ function chosen({ op, of }, { knobs, node }) {
   return of.find((part) => evaluate(part, knobs, node) != null) ?? of[0];
 }
 
-/** @param {number | null | undefined} value @param {number} [digits] */
+/** One that is not quite 1 is not written as 1. @param {number | null | undefined} value @param {number} [digits] */
 const number = (value, digits = DIGITS) =>
-  mn(value == null ? "?" : Number.isInteger(value) ? String(value) : fmt(value, digits));
+  mn(value == null ? "?" : Number.isInteger(value) ? String(value) : fmt(value, Math.max(digits, digitsFor(value, 1))));
 
 const [DIGITS, MOST_DIGITS] = [3, 7];
 

@@ -2,7 +2,8 @@
 // Every word of the page; typing narrows the list.
 
 import { samples } from "../columns.js";
-import { count, h, num } from "../dom.js";
+import { count, h } from "../dom.js";
+import { importance, nats, prob } from "../draw.js";
 import { addressOf, notHere } from "./places.js";
 import { prose } from "./prose.js";
 
@@ -83,10 +84,15 @@ function values(word, store) {
   const run = place && store.runs.get(place.run);
   const node = place && store.node(place);
   if (!run || !node) return null;
-  const parts = numbersOf(word, run, node).map(([symbol, number]) => h("span", {}, prose(symbol), ` = ${number}`));
+  const parts = numbersOf(word, run, node).map(([symbol, number]) =>
+    h("span", {}, prose(symbol), /^[<>]/.test(number) ? ` ${number[0]} ${number.slice(1)}` : ` = ${number}`),
+  );
   if (!parts.length) return null;
   return h("p.values", {}, h("i", {}, `At the selected token of ${run.card.title ?? place.run}: `), ...parts);
 }
+
+/** The numbers of a draft token that are no probabilities. @type {Readonly<Record<string, typeof prob>>} */
+const FORMS = { h_draft: nats, h_target: nats, margin: nats, judge: importance };
 
 /** Symbols and the numbers of a draft token; no draw where the run is greedy, in which it decides nothing.
  * @param {Pick<Word, "symbols">} word @param {import("../types/store.js").Run} run
@@ -95,5 +101,5 @@ export const numbersOf = ({ symbols }, run, node) =>
   symbols.flatMap(({ symbol, field }) => {
     const value = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (node))[field];
     const shown = typeof value === "number" && (field !== "u" || samples(run));
-    return shown ? [[symbol, num(value, 3)]] : [];
+    return shown ? [[symbol, (FORMS[field] ?? prob)(value)]] : [];
   });
