@@ -337,5 +337,15 @@ test("ranks of the last accepted draft token: which share lies in the first quar
     { bin: 0, low: 0, high: 2.25, n: 3 },
     { bin: 1, low: 2.25, high: 3.5, n: 1 },
   ]);
+  const far = round({ drafted: 20, levels: 4, accepted: 4, tcr: 12, extras: { phi: 9, bin: 0 } });
+  const beside = [...lanes, trace("far", [far, far])];
+  const heights = (/** @type {number[][]} */ all) => all.map((one) => one[4]).filter(Boolean);
+  assert.deepEqual(heights(figure("tcr", beside, { x: [-0.5, 21.5], y: [0, 1.25] }).bars), heights(bars));
+  assert.deepEqual(figure("tcr-length", beside, { x: [-0.5, 12.5], y: [0, 4 * 1.08] }).points, dots.points);
+  const sums = figure("tcr-entropy", lanes, { x: [-0.5, 7.5], y: [0, 3.5 * 1.08] });
+  assert.deepEqual(figure("tcr-entropy", beside, { x: [-0.5, 12.5], y: [0, 9 * 1.08] }).points, sums.points);
+  const end = figure("bins", beside).domain;
+  assert.deepEqual(figure("bins", beside, { x: [0, end.x], y: [0, 9 * 1.06], pad: 84 }).points, bins.points);
+  assert.ok(end.x > 7);
   assert.deepEqual([quantile([1, 2, 3, 4], 0.5), quantile([1, 2, 3, 4], 0.9), quantile([5], 0)], [2, 4, 5]);
 });

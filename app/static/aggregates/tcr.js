@@ -24,6 +24,8 @@ const ranked = (rounds) =>
     return rank === null ? [] : [{ rank, round }];
   });
 
+/** Draft tokens accepted. @param {Round} round */
+const acceptedOf = (round) => round.accepted;
 /** The draft's cumulative entropy, nats. @param {Round} round */
 const phiOf = (round) => round.extras.phi ?? null;
 /** @param {Round} round */
@@ -33,6 +35,21 @@ const binOf = (round) => round.extras.bin ?? null;
  * @returns {number} */
 export function quantile(sorted, share) {
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))];
+}
+
+/** Ranks a bar. @param {number} last rank of the axis @param {boolean} small */
+const stepOf = (last, small) => Math.max(1, Math.ceil(last / (small ? 24 : 60)));
+
+/** Rounds by rank, in bars of so many ranks; 0 stands alone. @param {readonly {rank: number}[]} found
+ * @param {number} step @returns {number[]} */
+function countsOf(found, step) {
+  /** @type {number[]} */
+  const counts = [];
+  for (const { rank } of found) {
+    const place = Math.ceil(rank / step);
+    counts[place] = (counts[place] ?? 0) + 1;
+  }
+  return Array.from(counts, (count) => count ?? 0);
 }
 
 /** @type {Figure} */
@@ -45,30 +62,29 @@ const ranks = {
     "token; 0: none accepted. Of a draft without probabilities it is the place in the draft, breadth first. Dashed: " +
     "a quarter of the largest draft, N = draft tokens and root.",
   needs: (rounds) => isTree(rounds) && ranked(rounds).length > 0,
-  domain: (all) => ({ x: Math.max(4, ...all.flatMap((rounds) => rounds.map(sizeOf))) }),
+  domain: (all) => {
+    const x = Math.max(4, ...all.flatMap((rounds) => rounds.map(sizeOf)));
+    const high = (/** @type {boolean} */ small) =>
+      Math.max(...all.map(ranked).map((found) => Math.max(...countsOf(found, stepOf(x, small))) / found.length));
+    return { x, y: high(false), ySmall: high(true) };
+  },
   draw({ rounds, width, height, small, title, domain, store }) {
     const found = ranked(rounds);
-    const step = Math.max(1, Math.ceil(domain.x / (small ? 24 : 60)));
-    /** @type {number[]} */
-    const counts = [];
-    for (const { rank } of found) {
-      const place = Math.ceil(rank / step); // 0 stands alone
-      counts[place] = (counts[place] ?? 0) + 1;
-    }
-    const high = Math.max(...Array.from(counts, (count) => count ?? 0)) / found.length;
+    const step = stepOf(domain.x, small);
+    const counts = countsOf(found, step);
     const chart = frame({
       width,
       height,
       small,
       title,
       x: [-0.5, domain.x + 0.5],
-      y: [0, high * 1.25],
+      y: [0, (small ? domain.ySmall : domain.y) * 1.25],
       xName: "rank of the last accepted draft token",
       yName: "share of rounds",
       xWhole: true,
       yFormat: percent,
     });
-    Array.from(counts, (count) => count ?? 0).forEach((many, i) => {
+    counts.forEach((many, i) => {
       const low = i ? (i - 1) * step + 1 : 0;
       const top = i * step;
       const words = low === top ? `rank ${low}` : `ranks ${low} to ${top}`;
@@ -117,22 +133,30 @@ export const roundWords = (round, rank) => [
   binOf(round) === null ? "" : `bin ${binOf(round)}`,
 ];
 
-/** Dots of rounds by TCR, spread a little where they coincide, with the median of each column.
- * @param {Given} given @param {(round: Round) => number | null} read @param {{whole: boolean, yName: string}} axis */
-function scatter({ rounds, width, height, small, title, store }, read, axis) {
-  const found = ranked(rounds).flatMap(({ rank, round }) => {
+/** @param {readonly Round[]} rounds @param {(round: Round) => number | null} read @returns {Dot[]} */
+const dots = (rounds, read) =>
+  ranked(rounds).flatMap(({ rank, round }) => {
     const y = read(round);
     return y === null ? [] : [{ rank, y, round }];
   });
-  const right = Math.max(4, ...found.map(({ rank }) => rank));
-  const top = Math.max(1, ...found.map(({ y }) => y));
+
+/** @param {(readonly Round[])[]} all @param {(round: Round) => number | null} read */
+function dotted(all, read) {
+  const found = all.flatMap((rounds) => dots(rounds, read));
+  return { x: Math.max(4, ...found.map(({ rank }) => rank)), y: Math.max(1, ...found.map(({ y }) => y)) };
+}
+
+/** Dots of rounds by TCR, spread a little where they coincide, with the median of each column.
+ * @param {Given} given @param {(round: Round) => number | null} read @param {{whole: boolean, yName: string}} axis */
+function scatter({ rounds, width, height, small, title, domain, store }, read, axis) {
+  const found = dots(rounds, read);
   const chart = frame({
     width,
     height,
     small,
     title,
-    x: [-0.5, right + 0.5],
-    y: [0, top * 1.08],
+    x: [-0.5, domain.x + 0.5],
+    y: [0, domain.y * 1.08],
     xName: "rank of the last accepted draft token (TCR)",
     yName: axis.yName,
     xWhole: true,
@@ -156,7 +180,7 @@ function scatter({ rounds, width, height, small, title, store }, read, axis) {
     });
     if (!small) leads(store, mark, round);
   }
-  line(chart, medians(found, Math.max(1, Math.round(right / 8))), { stroke: "var(--target)" });
+  line(chart, medians(found, Math.max(1, Math.round(domain.x / 8))), { stroke: "var(--target)" });
   return chart.figure;
 }
 
@@ -190,8 +214,8 @@ const depth = {
     "Each dot is a round: draft tokens accepted, by the rank of the last one (terminal confidence rank, TCR), which " +
     "is never below their number. Squares: none accepted. Line: median of three or more.",
   needs: ranks.needs,
-  domain: () => ({}),
-  draw: (given) => scatter(given, (round) => round.accepted, { whole: true, yName: "draft tokens accepted" }),
+  domain: (all) => dotted(all, acceptedOf),
+  draw: (given) => scatter(given, acceptedOf, { whole: true, yName: "draft tokens accepted" }),
 };
 
 /** @type {Figure} */
@@ -203,7 +227,7 @@ const phi = {
     "Each dot is a round: cumulative entropy of the draft's surest path, by the rank of the last accepted draft " +
     "token (terminal confidence rank, TCR). Line: median of three or more.",
   needs: (rounds) => rounds.some((round) => phiOf(round) !== null),
-  domain: () => ({}),
+  domain: (all) => dotted(all, phiOf),
   draw: (given) => scatter(given, phiOf, { whole: false, yName: "cumulative entropy, nats" }),
 };
 
@@ -235,17 +259,19 @@ const bins = {
     "Each dot is a round: cumulative entropy over the run, in the bins it fell into (right: rounds in each; borders " +
     "as far as these rounds tell). Diamonds: drafted deeper than usual. Hollow: none accepted.",
   needs: (rounds) => rounds.some((round) => binOf(round) !== null && phiOf(round) !== null),
-  domain: (all) => ({ y: Math.max(1, ...all.flatMap((rounds) => rounds.map((round) => phiOf(round) ?? 0))) }),
+  domain: (all) => ({
+    x: Math.max(...all.flatMap((rounds) => rounds.map((round) => round.start + round.emitted))),
+    y: Math.max(1, ...all.flatMap((rounds) => rounds.map((round) => phiOf(round) ?? 0))),
+  }),
   draw({ rounds, width, height, small, title, domain, store }) {
     const found = rounds.filter((round) => binOf(round) !== null && phiOf(round) !== null);
-    const right = Math.max(...rounds.map((round) => round.start + round.emitted));
     const chart = frame({
       width,
       height,
       small,
       title,
       rightPad: 84,
-      x: [0, right],
+      x: [0, domain.x],
       y: [0, domain.y * 1.06],
       xName: "position in the response",
       yName: "cumulative entropy, nats",
