@@ -300,6 +300,7 @@ def test_the_threshold_says_what_is_kept_and_where_the_text_changes(visit, tmp_p
     page.wait_for_function("[...document.querySelectorAll('.curves .plot')].filter((p) => p.layout).length === 4")
     expect(slider).to_have_value("0.5")
     slider.fill("0.9")
+    expect(slider).to_have_attribute("aria-valuetext", "0.9")
     _head, prompts = read_mined(tmp_path / "scored.jsonl")
     labels = [label for prompt in prompts for label in prompt.labels]
     kept = sum(some(label.score) < 0.9 for label in labels)

@@ -118,6 +118,7 @@ function cutPanel(scored, ctx, first, own = null, moved = () => {}) {
   const set = (threshold, asked) => {
     if (asked) ctx.kept.threshold = threshold;
     show.textContent = fmt(threshold);
+    input.setAttribute("aria-valuetext", fmt(threshold)); // the slider itself has steps
     words.textContent = scored.length ? said(atThreshold(scored, threshold)) : "";
     runs.replaceChildren(...changes(ctx, threshold));
     moved(threshold);
