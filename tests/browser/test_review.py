@@ -57,7 +57,8 @@ def test_a_token_a_round_and_a_run_are_reviewed_kept_compared_and_linked(visit: 
     expect(rows.locator(".badge")).to_have_text(["unsure", "disagree", "agree"])
     rows.first.get_by_role("button", name="Delete review").click()
     expect(rows).to_have_count(2)
-    expect(drawer.get_by_text("Deleted: the review of wary, the whole run.")).to_be_visible()
+    told = "Deleted: the review of wary, the whole run. Until this page is closed it can be had back."
+    expect(drawer.get_by_text(told)).to_be_visible()
     expect(drawer.get_by_role("button", name="Undo")).to_be_focused()
     page.keyboard.press("Enter")
     expect(rows).to_have_count(3)

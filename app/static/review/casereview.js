@@ -163,7 +163,8 @@ function undo({ save, draw }) {
     save();
     draw();
   };
-  const words = h("span", {}, `Deleted: the review of ${review.of ? reviewedPlace(review.of) : key}.`);
+  const what = review.of ? reviewedPlace(review.of) : key;
+  const words = h("span", {}, `Deleted: the review of ${what}. Until this page is closed it can be had back.`);
   return [h("p.quiet.row", { role: "status" }, words, h("button", { type: "button", id: UNDO, onclick }, "Undo"))];
 }
 
