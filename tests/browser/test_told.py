@@ -228,6 +228,12 @@ def test_figures_of_all_lanes_stand_in_line_under_titles_of_one_line_or_two(visi
         page.wait_for_function(f"{tops} === 1")
 
 
+def test_the_line_under_formula_and_names_is_at_its_words_and_not_at_the_foot_of_its_target(visit: Any) -> None:
+    names = visit("?trace=first_look&v=shares").locator(".v-names").first
+    expect(names).to_have_css("text-decoration-line", "underline")
+    expect(names).to_have_css("border-bottom-width", "0px")
+
+
 CUT = """() => {
   const saved = draftscope.ui.figures.get('stage/treegrid')();
   const sheet = new DOMParser().parseFromString(saved, 'image/svg+xml');
