@@ -3,6 +3,7 @@
 // the others.
 
 import { endSaid } from "./aggregates/acceptance.js";
+import { plainNumbers } from "./aggregates/cost.js";
 import { FIGURES } from "./aggregates/figures.js";
 import { known } from "./aggregates/names.js";
 import { TCR_FIGURES } from "./aggregates/tcr.js";
@@ -127,7 +128,10 @@ function show(store, state, parts, catalogue) {
         .filter((one) => !group.includes(one))
         .map((one) => ({ one, list: roundsOf(store, [one]) }))
         .filter(({ list }) => list.length && figure.needs(list));
-  const domain = figure.domain([rounds, ...others.map(({ list }) => list)]);
+  const domain = figure.domain(
+    [rounds, ...others.map(({ list }) => list)],
+    [run, ...others.map(({ one }) => one)].map((one) => plainNumbers(store, one)),
+  );
   const width = Math.max(280, state.width || 480);
   const common = { store, run, domain };
   parts.body.replaceChildren(figure.draw({ ...common, rounds, width, height: 236, small: false, title: figure.name }));

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { calibrationSaid } from "../../app/static/aggregates/acceptance.js";
+import { plainNumbers } from "../../app/static/aggregates/cost.js";
 import { FIGURES } from "../../app/static/aggregates/figures.js";
 import { bandsOf, quantile, roundWords, TCR_FIGURES } from "../../app/static/aggregates/tcr.js";
 import { telling, told } from "../../app/static/pooled/choice.js";
@@ -103,7 +104,10 @@ function figure(id, lanes, { x = [0, 4], y = [0, 1], pad = 12, key = false } = {
     (/** @type {number} */ px) => at(x[0] + (px - left) / 100),
     (/** @type {number} */ py) => at(y[0] + (height - foot - py) / 100),
   ];
-  const domain = one.domain(all);
+  const domain = one.domain(
+    all,
+    [...store.runs.values()].map((each) => plainNumbers(store, each)),
+  );
   const drawn = one.draw({ rounds: run.rounds, width, height, small: false, title: one.name, domain, store, run });
   const shapes = drawn.all().map(({ name, attrs }) => ({ name, ...attrs }));
   const groups = drawn.all().filter((mark) => mark.heard.pointermove);
@@ -258,7 +262,7 @@ test("the draft length that pays most is named beside what was measured", () => 
     trace("sd", chain([2, 2, { draft_ms: 4, verify_ms: 12 }], [2, 0, { draft_ms: 4, verify_ms: 12 }])),
     trace("ar", chain([0, 0, { verify_ms: 10 }]), { guarantee: "reference" }),
   ];
-  const { told, words, points, needs } = figure("length", lanes, { x: [0, 2], y: [0, 1.5 * 1.1] });
+  const { told, words, points, needs } = figure("length", lanes, { x: [0, 2], y: [0, 1.25 * 1.1] });
   assert.deepEqual(needs, [true, false]);
   assert.deepEqual(points, [
     ["disc", "var(--draft)", 0, 1],
@@ -272,6 +276,9 @@ test("the draft length that pays most is named beside what was measured", () => 
     ["k = 2", "2.00 tokens a call expected", "1.25×, predicted"],
     ["measured", "2 levels a round on average", "1.25×"],
   ]);
+  const fast = trace("fast", chain([2, 2, { draft_ms: 1, verify_ms: 5 }]));
+  const beside = figure("length", [...lanes, fast], { x: [0, 2], y: [0, 5 * 1.1] });
+  assert.deepEqual([beside.domain.y, beside.points], [5, points], "one scale, also of what was measured");
   assert.ok(words.includes("best predicted: k = 2, 1.25×") && words.includes("measured 1.25×"), words.join());
   assert.ok(words.includes("c = 0.17: one draft step / one target call"), words.join());
 });

@@ -10,6 +10,7 @@ import { bar, frame, keyLine, line, point } from "./charts.js";
 /**
  * @typedef {import("./figures.js").Figure} Figure
  * @typedef {import("../types/trace.js").Round} Round
+ * @typedef {import("../numbers.js").Summary} Summary
  */
 
 /** @type {Figure} */
@@ -122,6 +123,22 @@ export const time = {
   },
 };
 
+/** The numbers of the lane without a draft that a run is set against; null where there is none.
+ * @param {import("../types/store.js").Store} store @param {import("../types/store.js").Run} run
+ * @returns {Summary | null} */
+export function plainNumbers(store, run) {
+  const other = plainOf(store, run);
+  return other ? summary(roundsOf(store, [other])) : null;
+}
+
+/** How many times the plain lane's speed was measured.
+ * @param {readonly Round[]} rounds
+ * @param {Summary | null | undefined} plain */
+function measuredTimes(rounds, plain) {
+  const { perSecond } = summary(rounds);
+  return plain?.perSecond && perSecond ? perSecond / plain.perSecond : null;
+}
+
 /** @type {Figure} */
 export const lengths = {
   id: "length",
@@ -131,25 +148,29 @@ export const lengths = {
     "Line: speed predicted if k levels were drafted, E(k) / (v(k) + k c + o), from acceptance by position, draft " +
     "step c (one, where one pass writes the draft), call v and overhead o, all as measured. Square: measured.",
   needs: (rounds) => drafted(rounds) && summary(rounds).costRatio !== null,
-  domain: (all) => ({
+  domain: (all, plains = []) => ({
     k: most(all, (rounds) =>
       Math.min(byPosition(rounds).marginal.length, byPosition(rounds).accepted.findLastIndex((count) => count > 0) + 4),
     ),
-    y: Math.max(1.2, ...all.flatMap((rounds) => lengthCurve(rounds).map((one) => one.speed ?? 0))),
+    y: Math.max(
+      1.2,
+      ...all.flatMap((rounds, i) => lengthCurve(rounds, plains[i]).map((one) => one.speed ?? 0)),
+      ...all.map((rounds, i) => measuredTimes(rounds, plains[i]) ?? 0),
+    ),
   }),
   draw({ rounds, width, height, small, title, domain, store, run }) {
     const other = plainOf(store, run);
-    const plain = other ? summary(roundsOf(store, [other])) : null;
+    const plain = plainNumbers(store, run);
     const curve = lengthCurve(rounds, plain).filter((one) => one.k <= domain.k);
     const numbers = summary(rounds);
-    const measured = plain?.perSecond && numbers.perSecond ? numbers.perSecond / plain.perSecond : null;
+    const measured = measuredTimes(rounds, plain);
     const chart = frame({
       width,
       height,
       small,
       title,
       x: [0, domain.k],
-      y: [0, Math.max(domain.y, measured ?? 0) * 1.1],
+      y: [0, domain.y * 1.1],
       xName: "levels drafted, k",
       yName: other ? `times ${cut(nameOf(store, other), 18)}` : "times k = 0",
       xWhole: true,

@@ -7,6 +7,7 @@ import { lengths, time } from "./cost.js";
 
 /**
  * @typedef {import("../types/trace.js").Round} Round
+ * @typedef {import("../numbers.js").Summary} Summary
  * @typedef {Readonly<Record<string, number>>} Domain ends of the axes, which several lanes share
  *
  * @typedef {object} Given
@@ -26,7 +27,8 @@ import { lengths, time } from "./cost.js";
  * @property {string} caption
  * @property {boolean} [alone] it shows all lanes itself
  * @property {(rounds: readonly Round[]) => boolean} needs
- * @property {(all: (readonly Round[])[]) => Domain} domain
+ * @property {(all: (readonly Round[])[], plains?: readonly (Summary | null)[]) => Domain} domain
+ *   `plains`: what each is set against
  * @property {(given: Given) => SVGSVGElement} draw
  */
 
