@@ -148,6 +148,7 @@ test("a draw is set against p over q, or against what is left of p where the dra
       .concat(legend.map(({ words }) => words));
   };
   assert.deepEqual(said({ p: 0.2, q: 0.4 }).slice(0, 2), ["u<min(1,p/q)", "0.3<min(1,0.2/0.4)=0.5"]);
+  assert.equal(said({ p: 0.00025, q: 0.000384 }, 0.651)[1], "0.3<min(1,0.00025/0.000384)=0.651");
   assert.equal(said({ p: 0.99999, q: 0.99999 }, 0.99996)[1], "0.3<min(1,0.99999/0.99999)=0.99996");
   assert.deepEqual(said({ p_left: 0.25 }, 0.25), [
     "u<p_left",

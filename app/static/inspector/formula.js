@@ -242,9 +242,20 @@ function chosen({ op, of }, { knobs, node }) {
   return of.find((part) => evaluate(part, knobs, node) != null) ?? of[0];
 }
 
+const LEAST = 1e-6; // JavaScript writes smaller numbers with an exponent
+
+/** A number that is reckoned with: digits also where the page elsewhere says "<0.001". @param {number} value
+ * @param {number} digits */
+const written = (value, digits) =>
+  Math.abs(value) >= LEAST && Math.abs(value) < 1e-3
+    ? String(Number(value.toPrecision(digits))).replace("-", "−")
+    : fmt(value, digits);
+
 /** One that is not quite 1 is not written as 1. @param {number | null | undefined} value @param {number} [digits] */
-const number = (value, digits = DIGITS) =>
-  mn(value == null ? "?" : Number.isInteger(value) ? String(value) : fmt(value, Math.max(digits, digitsFor(value, 1))));
+function number(value, digits = DIGITS) {
+  if (value == null || Number.isInteger(value)) return mn(String(value ?? "?"));
+  return mn(written(value, Math.max(digits, digitsFor(value, 1))));
+}
 
 const [DIGITS, MOST_DIGITS] = [3, 7];
 
@@ -253,7 +264,7 @@ const [DIGITS, MOST_DIGITS] = [3, 7];
 function digitsFor(a, b) {
   if (a == null || b == null || a === b) return DIGITS;
   let digits = DIGITS;
-  while (digits < MOST_DIGITS && fmt(a, digits) === fmt(b, digits)) digits += 1;
+  while (digits < MOST_DIGITS && written(a, digits) === written(b, digits)) digits += 1;
   return digits;
 }
 
