@@ -20,18 +20,21 @@ const SLIDING = /^(Arrow|Home|End|Page)/;
 /** @param {Store} store @param {Lab} lab */
 export function bindKeys(store, lab) {
   addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.defaultPrevented || event.altKey) return;
     if (document.querySelector("dialog:modal")) return; // what has the focus may be gone from it
     const target = event.target instanceof Element ? event.target : null;
     const slider = target instanceof HTMLInputElement && target.type === "range";
     if (slider && SLIDING.test(event.key) && target.closest('[data-view="whatif"]')) return; // it moves the threshold
     if (typesInto(target) && !slider) return;
-    const go = (store.options.room === "compare" ? moves(store, lab) : elsewhere(lab))[event.key];
+    const go = (store.options.room === "compare" ? moves(store, lab) : elsewhere(lab))[nameOf(event)];
     if (!go || (event.key === " " && target?.closest("button, summary, a"))) return;
     go();
     event.preventDefault();
   });
 }
+
+/** A key as the tables have it. @param {KeyboardEvent} event */
+const nameOf = ({ key, ctrlKey, metaKey }) => (ctrlKey || metaKey ? `Ctrl ${key}` : key);
 
 /** Keys of the other rooms, which have no cursor. @param {Lab} lab @returns {Record<string, () => unknown>} */
 const elsewhere = (lab) => ({ "?": () => lab.ui.open("help"), Escape: () => mayLeave() && lab.ui.close() });
@@ -68,6 +71,7 @@ function moves(store, lab) {
     "?": () => lab.ui.open("help"),
     Escape: () => mayLeave() && store.clear(),
     e: () => lab.ui.emit("edit"),
+    "Ctrl Enter": () => lab.ui.emit("begin", "run"),
     h: () => store.setOption("details", store.options.details === "hidden" ? "auto" : "hidden"),
     1: () => store.setOption("stage", "text"),
     2: () => store.setOption("stage", "score"),

@@ -210,7 +210,9 @@ export function mount(element, store, lab) {
   }
 
   element.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) go(session.run);
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault(); // of the page's keys this one works in fields, too
+    go(session.run);
   });
   session.on("catalogue", () => {
     if (built) fill();

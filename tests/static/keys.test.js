@@ -234,3 +234,19 @@ test("keys that belong to a control, to the browser or to another room do nothin
   ]);
   assert.equal(store.cursor?.pos, 1);
 });
+
+test("Ctrl and Enter run what is set, outside fields and in Compare alone; other keys with Ctrl are the browser's", () => {
+  const store = createStore();
+  const told = [];
+  const press = keyboard(store, told);
+  for (const held of [{ ctrlKey: true }, { metaKey: true }]) assert.equal(press("Enter", held), true);
+  assert.deepEqual(told, [
+    ["emit", "begin", "run"],
+    ["emit", "begin", "run"],
+  ]);
+  for (const key of ["r", "+", "ArrowRight", "1"]) assert.equal(press(key, { ctrlKey: true }), false);
+  assert.equal(press("Enter"), false);
+  store.setOption("room", "judge");
+  assert.equal(press("Enter", { ctrlKey: true }), false);
+  assert.equal(told.length, 2);
+});
