@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import save as packed
 
 from engine.errors import AssetError, ConfigError, ModelMismatch, unknown
+from engine.files.places import locate
 from engine.files.written import write
 from engine.kinds import ABOVE, COUNT, PORTION, TO_FOLDER
 from engine.model import load_model
@@ -97,7 +98,13 @@ def make_features(options: argparse.Namespace) -> None:
     asked = Asked.of(options)
     greedy = options.greedy if options.greedy is not None else 1.0 if asked else 0.5
     torch.set_num_threads(options.threads)
-    features.build(options.target, options.features, options.texts, greedy, options.seed, say, options.device, asked)
+    target, device = _here(options.target), options.device
+    features.build(target, options.features, options.texts, greedy, options.seed, say, device, asked)
+
+
+def _here(folder: Path) -> Path:
+    """A folder of this repository, wherever the command is given; any other as it is named."""
+    return Path(locate(str(folder)))
 
 
 def _beside(target: Path) -> Path:
@@ -113,11 +120,12 @@ def train_head(options: argparse.Namespace) -> None:
         ConfigError: a run from the start finds the checkpoint of another, or a target of the hub and no folder for the
             export. ModelMismatch: the features are another target's, or heads of this kind cannot be its.
     """
-    work, out = options.work or Path("build") / options.kind, options.out or _beside(options.target) / options.kind
+    target = _here(options.target)
+    work, out = options.work or Path("build") / options.kind, options.out or _beside(target) / options.kind
     if not options.resume:
         unused(work / CHECKPOINT)
     torch.set_num_threads(options.threads)
-    model = load_model(options.target, device=options.device, dtype="float32")
+    model = load_model(target, device=options.device, dtype="float32")
     cache = features.Features(options.features)
     if cache.card["target"] != model.revision:
         raise ModelMismatch(
@@ -211,27 +219,28 @@ def judge_heads(options: argparse.Namespace) -> None:
         AssetError: there is none. ConfigError: one whose card cannot be written.
     """
     torch.set_num_threads(options.threads)
-    kinds = options.kinds or [k for k in RECIPES if (options.folder / k / "model.safetensors").exists()]
+    target, folder = _here(options.target), _here(options.folder)
+    kinds = options.kinds or [k for k in RECIPES if (folder / k / "model.safetensors").exists()]
     if not kinds:
         raise AssetError(f"There is no head in {options.folder}: of {', '.join(RECIPES)} each has a folder there.")
     if not options.no_cards:
-        ready_for_cards((options.folder / kind for kind in kinds), "with --no-cards")
+        ready_for_cards((folder / kind for kind in kinds), "with --no-cards")
     asked = Asked.of(options)
     items = options.items or (None if asked else ITEMS)
     where = "" if options.target == ASSETS / "target" else f" --target {options.target} --folder {options.folder}"
     where = (f" --items {items}" if items else "") + where
     where += asked.told() if asked else ""
     for kind in kinds:
-        found = evaluate(kind, options.target, options.folder / kind, items, asked)
+        found = evaluate(kind, target, folder / kind, items, asked)
         for family, row in found.items():
             say(f"{kind:10s}{family:12s}" + "  ".join(f"{n} {v:.3f}" for n, v in row.items()))
         if not options.no_cards:
             write_card(
-                options.folder / kind,
+                folder / kind,
                 TITLES[kind],
                 found,
                 f"python -m engine.training head-eval {kind}{where}",
                 asked,
             )
     if not options.no_cards:
-        renew_sums(options.folder)
+        renew_sums(folder)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.files.places import ROOT
 from engine.training import commands, headcommands, nateval, sourcecommands
 from engine.training.command import main
 
@@ -44,6 +45,19 @@ def test_a_folder_without_heads_is_not_one_that_was_measured(
     assert main(["head-eval", "--folder", str(tmp_path)]) == 2
     assert f"There is no head in {tmp_path}" in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
+
+
+def test_what_is_shipped_is_measured_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[tuple[Path, ...]]()
+
+    def evaluated(kind: str, target: Path, head: Path, *rest: object) -> dict[str, dict[str, float]]:
+        asked.append((target, head))
+        return {}
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("engine.training.headcommands.evaluate", evaluated)
+    assert main(["head-eval", "medusa", "--no-cards"]) == 0
+    assert asked == [(ROOT / "assets" / "tiny" / "target", ROOT / "assets" / "tiny" / "medusa")]
 
 
 def test_a_damaged_card_of_a_reward_model_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
