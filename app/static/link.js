@@ -7,7 +7,7 @@ import { makeFilter, specOf } from "./filters.js";
 import { packed } from "./packed.js";
 import { pairsOf, placeOf, turned } from "./rooms/address.js";
 import { noRoom, roomIn } from "./rooms/rooms.js";
-import { readStage, stagePairs, usualStage, wider } from "./stage/stagelink.js";
+import { noStage, readStage, stagePairs, usualStage, wider } from "./stage/stagelink.js";
 import { createStages } from "./stages.js";
 
 const HUB = "https://huggingface.co";
@@ -79,7 +79,7 @@ export function createLink(store, session, notify = () => {}) {
     /** What the address asks for. */
     read() {
       const query = new URLSearchParams(location.search);
-      const none = ready ? "" : noRoom(query);
+      const none = ready ? "" : noRoom(query) || noStage(query);
       if (none) notify(none);
       const { unnamed } = globalThis.history?.state ?? {};
       if (!ready && unnamed) notify(GONE[/** @type {"long" | "files"} */ (unnamed)]);

@@ -67,6 +67,26 @@ test("a room that the page does not have is told once", () => {
   }
 });
 
+test("a view, an order or a place of the details that the page does not have is told once", () => {
+  const asked = (/** @type {string} */ query) => {
+    globalThis.location = new URL(`http://127.0.0.1/?${query}`);
+    const { told, link } = made();
+    link.restore(link.read().view);
+    link.read();
+    return told;
+  };
+  assert.deepEqual(asked("trace=first_look&v=nope&sort=x"), [
+    'There is no "nope" here: a link\'s v is one of text, score, trees, shares.',
+  ]);
+  assert.deepEqual(asked("v=score&sort=fast"), [
+    'There is no "fast" here: a link\'s sort is one of given, calls, tau, speed, agreement, name.',
+  ]);
+  assert.deepEqual(asked(`dock=${"y".repeat(99)}`), [
+    `There is no "${"y".repeat(40)}" here: a link's dock is one of auto, right, bottom, hidden.`,
+  ]);
+  for (const well of ["v=text&sort=tau&dock=hidden", "dock=auto", "v="]) assert.deepEqual(asked(well), []);
+});
+
 test("a link restores cursor, time, filters and options", () => {
   const { store, link } = made();
   store.load(LANES);

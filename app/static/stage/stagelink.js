@@ -1,6 +1,7 @@
 // @ts-check
 // What the stage shows, as pairs of a query string; what is usual is left out.
 
+import { noTab } from "../rooms/address.js";
 import { NOT_YET } from "../thresholds.js";
 import { USUAL } from "./usual.js";
 import { MANY, VIEWS } from "./views.js";
@@ -64,6 +65,18 @@ export function readStage(query) {
   const whatif = whatIfIn(parsed(query.get("whatif") ?? ""));
   if (whatif) options.whatif = whatif;
   return options;
+}
+
+/** What an address asks of the stage that it does not have, in words; nothing where it has it.
+ * @param {URLSearchParams} query */
+export function noStage(query) {
+  const known = { v: VIEWS.map(({ id }) => id), sort: SORTS, dock: ["auto", ...DOCKS] };
+  for (const [name, choices] of Object.entries(known)) {
+    const asked = query.get(name);
+    const none = asked && noTab(name, asked.slice(0, 40), choices);
+    if (none) return none;
+  }
+  return "";
 }
 
 /** Whether more lanes go on from others than an address asks for.
