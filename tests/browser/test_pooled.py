@@ -1,9 +1,11 @@
 """The room of many runs: recorded ones first, then a visitor's files; by mouse and keyboard, wide and narrow."""
 
+import csv
 import json
 import random
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -187,6 +189,10 @@ def test_a_table_is_saved(opened: Any) -> None:
     with page.expect_download() as found:
         page.locator(".pooled section button", has_text="CSV").first.click()
     assert found.value.suggested_filename == "pooled-all-tasks-methods.csv"
+    with Path(found.value.path()).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {"calls a prompt low", "tokens/s against AR high"} <= rows[0].keys() and len(rows) > 4
+    assert all(float(row["calls"]) > float(row["calls a prompt"]) >= float(row["calls a prompt low"]) for row in rows)
 
 
 def test_no_button_of_a_figure_offers_to_send_it_away(opened: Any) -> None:

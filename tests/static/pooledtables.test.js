@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noPool } from "../../app/static/pooled/choice.js";
-import { tablesOf } from "../../app/static/pooled/tables.js";
+import { apart, tablesOf } from "../../app/static/pooled/tables.js";
 
 const span = (mean, low, high) => ({ mean, low, high, n: 9 });
 const row = (label, quality) => ({
@@ -30,6 +30,35 @@ test("quality has a column for each measure that some method has, shares in per 
   const quality = tables.find((table) => table.name === "Quality");
   assert.deepEqual(quality?.columns, ["method", "right answers", "right, less AR's", "same output as AR"]);
   assert.deepEqual(quality?.rows[1], ["Lossy", "70 % (60 % to 80 %)", "−20 % (−30 % to −10 %)", "–"]);
+});
+
+test("in a file the same tables have numbers, and an interval three columns", () => {
+  const methods = [
+    { ...row("AR", { accuracy: span(0.9, 0.8, 0.95) }), calls: 5012, tau: { mean: 1, low: null, high: null } },
+    row("Lossy", { accuracy: span(0.7, 0.6, 0.8), accuracy_difference: span(-0.2, -0.3, -0.1) }),
+  ];
+  const [said, plain] = [false, true].map((numbers) => tablesOf(section(...methods), "", numbers));
+  assert.deepEqual(
+    plain.map(({ name, caption, columns }) => [name, caption, columns]),
+    said.map(({ name, caption, columns }) => [name, caption, columns]),
+  );
+  const [counts, quality, times] = plain.map(apart);
+  assert.deepEqual(counts.columns.slice(0, 5), [
+    "method",
+    "calls",
+    "calls a prompt",
+    "calls a prompt low",
+    "calls a prompt high",
+  ]);
+  assert.deepEqual(counts.rows[0].slice(0, 5), ["AR", 5012, 2, 1, 3]);
+  assert.deepEqual(counts.rows[0].slice(-3), [1, null, null], "tokens a call");
+  assert.deepEqual(quality.rows, [
+    ["AR", 0.9, 0.8, 0.95, null, null, null],
+    ["Lossy", 0.7, 0.6, 0.8, -0.2, -0.3, -0.1],
+  ]);
+  assert.deepEqual(times.rows[1], ["Lossy", 1, 2, 1, 0.5, 0.25]);
+  for (const table of plain.map(apart))
+    for (const cells of table.rows) assert.equal(cells.length, table.columns.length, table.name);
 });
 
 test("a share below 0 is told with the digits of one above", () => {

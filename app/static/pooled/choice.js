@@ -3,7 +3,7 @@
 
 import { noTab } from "../rooms/address.js";
 
-/** @typedef {string | number | null} Cell */
+/** @typedef {string | number | null | (number | null)[]} Cell an interval in numbers: its mean and ends */
 /** @typedef {{name: string, caption: string, columns: string[], rows: Cell[][]}} Table */
 
 /**

@@ -9,7 +9,7 @@ import { download } from "../figure.js";
 import { KEPT, plots, plotted } from "../plot.js";
 import { csv } from "../save.js";
 import { noPool, telling } from "./choice.js";
-import { adviceTable, servedTable, tablesOf } from "./tables.js";
+import { adviceTable, apart, servedTable, tablesOf } from "./tables.js";
 
 /**
  * @typedef {import("../types/measured.js").Pooled} Pooled
@@ -194,6 +194,7 @@ function sectionOf(state, found, turn) {
     );
   const plotsOf = found.plots.sections[found.sections.indexOf(section)];
   const byTask = found.plots.tasks[state.label];
+  const plain = tablesOf(section, state.label, true);
   return [
     source(found, section, state.own),
     ...beside,
@@ -214,7 +215,7 @@ function sectionOf(state, found, turn) {
       ? h("div.pooled-figures", {}, plots(plotsOf.trees[state.label]))
       : h("p.quiet", {}, "None of these runs drafts a tree, so there is no rank to show."),
     byTask ? plotted(byTask, "The same for each task, on one scale.") : null,
-    ...tablesOf(section, state.label).map((table) => tableView(table, section.task)),
+    ...tablesOf(section, state.label).map((table, i) => tableView(table, plain[i], section.task)),
   ].filter((part) => part !== null);
 }
 
@@ -308,8 +309,9 @@ function advised(advice) {
     kind.configurations.map(
       ({ engine, text, note }) => `${engine}: ${[text, note && `(${note})`].filter(Boolean).join(" ")}`,
     );
+  const where = advice.label ?? "";
   return [
-    tableView(adviceTable(advice.kinds, advice.label ?? ""), "advice"),
+    tableView(adviceTable(advice.kinds, where), adviceTable(advice.kinds, where, true), "advice"),
     ...advice.kinds.map((kind) =>
       h(
         "details",
@@ -328,11 +330,13 @@ function advised(advice) {
 /** What engines report, beside own runs.
  * @param {readonly Served[]} rows @param {readonly import("../types/measured.js").Captioned[]} figures */
 function served(rows, figures) {
-  return [tableView(servedTable(rows), "served"), h("div.pooled-figures", {}, plots(figures))];
+  return [tableView(servedTable(rows), servedTable(rows, true), "served"), h("div.pooled-figures", {}, plots(figures))];
 }
 
-/** A table with its caption, and its CSV. @param {import("./choice.js").Table} table @param {string} task */
-function tableView(table, task) {
+/** A table with its caption, and its CSV, which has the same in numbers.
+ * @param {import("./choice.js").Table} table @param {import("./choice.js").Table} plain @param {string} task */
+function tableView(table, plain, task) {
+  const { columns, rows } = apart(plain);
   const file = `pooled-${task}-${table.name}.csv`.toLowerCase().replaceAll(/[^a-z0-9.]+/g, "-");
   return h(
     "section",
@@ -341,11 +345,7 @@ function tableView(table, task) {
       "div.row",
       {},
       h("h3", {}, table.name),
-      h(
-        "button.plain",
-        { onclick: () => download(new Blob([csv(table.columns, table.rows)], { type: "text/csv" }), file) },
-        "CSV",
-      ),
+      h("button.plain", { onclick: () => download(new Blob([csv(columns, rows)], { type: "text/csv" }), file) }, "CSV"),
     ),
     h(
       "div.scroll",

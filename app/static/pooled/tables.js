@@ -1,6 +1,6 @@
 // @ts-check
 // Tables of pooled runs: methods compared, mechanisms added one by one, granularity, bins, time. Each is columns and
-// rows.
+// rows, whose cells are written for people, or are numbers for a file.
 
 import { num } from "../dom.js";
 import { percent } from "../draw.js";
@@ -25,27 +25,59 @@ const saved = (share) => (share !== null && share < 0 ? `−${percent(-share)}` 
 /** @param {number | null} value */
 const whole = (value) => (value === null ? "–" : Math.round(value).toLocaleString("en"));
 
+/** @param {Interval | null | undefined} value */
+const shares = (value) =>
+  !value
+    ? "–"
+    : value.low === null
+      ? saved(value.mean)
+      : `${saved(value.mean)} (${saved(value.low)} to ${saved(value.high)})`;
+
+/** For people. */
+const WORDS = { spread, shares, whole, saved, percent, num, none: "–" };
+
+/** @param {Interval | null | undefined} value */
+const ends = (value) => (value ? [value.mean, value.low, value.high] : null);
+const same = (/** @type {number | null | undefined} */ value) => value ?? null;
+/** For files: numbers as they are, shares as fractions, an interval as its mean and ends. */
+const NUMBERS = { spread: ends, shares: ends, whole: same, saved: same, percent: same, num: same, none: null };
+/** @typedef {typeof WORDS | typeof NUMBERS} Writing */
+
+/** A table of numbers for a file: an interval has three columns. @param {Table} table @returns {Table} */
+export function apart({ name, caption, columns, rows }) {
+  const three = columns.map((_, i) => rows.some((row) => Array.isArray(row[i])));
+  const parts = (/** @type {import("./choice.js").Cell} */ cell) => (Array.isArray(cell) ? cell : [cell, null, null]);
+  return {
+    name,
+    caption,
+    columns: columns.flatMap((column, i) => (three[i] ? [column, `${column} low`, `${column} high`] : [column])),
+    rows: rows.map((row) => row.flatMap((cell, i) => (three[i] ? parts(cell) : [cell]))),
+  };
+}
+
 /** Share of the rounds whose last accepted token ranks within a quarter of N.
  * @param {import("../types/measured.js").PoolTree} drawn @returns {number} */
 const within = (drawn) => drawn.quantiles.share[drawn.quantiles.quantile.indexOf(0.25)];
 
 /** The tables of a section that have rows. @param {Section} section
- * @param {string} label of the method whose bins are shown @returns {Table[]} */
-export function tablesOf(section, label) {
+ * @param {string} label of the method whose bins are shown
+ * @param {boolean} [plain] their cells are numbers @returns {Table[]} */
+export function tablesOf(section, label, plain = false) {
+  const as = plain ? NUMBERS : WORDS;
   return [
-    methods(section),
-    quality(section),
-    ablation(section),
-    granularity(section),
-    time(section),
-    bins(section, label),
+    methods(section, as),
+    quality(section, as),
+    ablation(section, as),
+    granularity(section, as),
+    time(section, as),
+    bins(section, label, as),
   ]
     .filter((table) => table.rows.length)
     .map(told);
 }
 
-/** @param {Section} section @returns {Table} */
-function methods(section) {
+/** @param {Section} section @param {Writing} as @returns {Table} */
+function methods(section, as) {
   const ranked = section.methods.some((row) => Object.hasOwn(section.figures, row.label));
   return {
     name: "Methods",
@@ -65,13 +97,13 @@ function methods(section) {
       (ranked ? " Within N/4: rounds whose last accepted token ranks in the first quarter." : ""),
     rows: section.methods.map((row) => [
       row.label,
-      whole(row.calls),
-      spread(row.calls_each, 1),
-      whole(row.tokens),
-      spread(row.tokens_each, 0),
-      spread(row.tau),
-      spread(row.speedup),
-      Object.hasOwn(section.figures, row.label) ? percent(within(section.figures[row.label])) : "–",
+      as.whole(row.calls),
+      as.spread(row.calls_each, 1),
+      as.whole(row.tokens),
+      as.spread(row.tokens_each, 0),
+      as.spread(row.tau),
+      as.spread(row.speedup),
+      Object.hasOwn(section.figures, row.label) ? as.percent(within(section.figures[row.label])) : as.none,
     ]),
   };
 }
@@ -92,16 +124,8 @@ const MEASURES = [
   ["same_as_ar", "same output as AR", true],
   ["response_tokens", "tokens a response", false],
 ];
-/** @param {Interval | null | undefined} value */
-const shares = (value) =>
-  !value
-    ? "–"
-    : value.low === null
-      ? saved(value.mean)
-      : `${saved(value.mean)} (${saved(value.low)} to ${saved(value.high)})`;
-
-/** @param {Section} section @returns {Table} */
-function quality(section) {
+/** @param {Section} section @param {Writing} as @returns {Table} */
+function quality(section, as) {
   const rows = section.methods.filter((row) => row.quality?.accuracy || row.quality?.bleu || row.quality?.rougeL);
   return {
     name: "Quality",
@@ -113,7 +137,9 @@ function quality(section) {
       "differences are paired by prompt.",
     rows: rows.map((row) => [
       row.label,
-      ...MEASURES.map(([name, , share]) => (share ? shares(row.quality?.[name]) : spread(row.quality?.[name], 1))),
+      ...MEASURES.map(([name, , share]) =>
+        share ? as.shares(row.quality?.[name]) : as.spread(row.quality?.[name], 1),
+      ),
     ]),
   };
 }
@@ -121,8 +147,10 @@ function quality(section) {
 const PAYS = { true: "yes", false: "no", null: "not known" };
 
 /** What to use for which kind of prompt.
- * @param {readonly import("../types/measured.js").AdviceKind[]} kinds @param {string} where @returns {Table} */
-export function adviceTable(kinds, where) {
+ * @param {readonly import("../types/measured.js").AdviceKind[]} kinds @param {string} where
+ * @param {boolean} [plain] see `tablesOf` @returns {Table} */
+export function adviceTable(kinds, where, plain = false) {
+  const as = plain ? NUMBERS : WORDS;
   return told({
     name: "Advice",
     columns: ["prompts", "number", "method", "tokens/s against AR", "how", "pays", "close calls"],
@@ -134,7 +162,7 @@ export function adviceTable(kinds, where) {
       kind,
       prompts,
       best.label,
-      spread(best.speedup),
+      as.spread(best.speedup),
       best.computed_from_gamma ? `computed from drafts of ${best.computed_from_gamma}` : "measured",
       PAYS[/** @type {"true" | "false" | "null"} */ (String(pays))],
       close
@@ -145,8 +173,10 @@ export function adviceTable(kinds, where) {
 }
 
 /** What engines report beside own runs, in the lab's names.
- * @param {readonly import("../types/measured.js").Served[]} rows @returns {Table} */
-export function servedTable(rows) {
+ * @param {readonly import("../types/measured.js").Served[]} rows
+ * @param {boolean} [plain] see `tablesOf` @returns {Table} */
+export function servedTable(rows, plain = false) {
+  const as = plain ? NUMBERS : WORDS;
   return told({
     name: "Serving engines",
     columns: [
@@ -168,19 +198,19 @@ export function servedTable(rows) {
     rows: rows.map((row) => [
       row.label,
       `${row.reports} ${row.of}`,
-      whole(row.rounds),
-      whole(row.drafted),
-      whole(row.accepted),
-      spread(row.tau),
-      shares(row.accept_rate_drafted),
-      row.tokens_per_s === null ? "–" : num(row.tokens_per_s, 1),
+      as.whole(row.rounds),
+      as.whole(row.drafted),
+      as.whole(row.accepted),
+      as.spread(row.tau),
+      as.shares(row.accept_rate_drafted),
+      row.tokens_per_s === null ? as.none : as.num(row.tokens_per_s, 1),
       row.lacks.join(", "),
     ]),
   });
 }
 
-/** @param {Section} section @returns {Table} */
-function ablation(section) {
+/** @param {Section} section @param {Writing} as @returns {Table} */
+function ablation(section, as) {
   return {
     name: "Mechanisms, one after the other",
     columns: ["with", "tokens a call", "calls", "calls saved", "tokens checked", "tokens saved", "tokens/s against AR"],
@@ -189,18 +219,18 @@ function ablation(section) {
       "changes times only. Saved: against the first row.",
     rows: section.ablation.map((row) => [
       row.method,
-      num(row.tau),
-      whole(row.calls),
-      saved(row.calls_saved),
-      whole(row.tokens),
-      saved(row.tokens_saved),
-      spread(row.speedup),
+      as.num(row.tau),
+      as.whole(row.calls),
+      as.saved(row.calls_saved),
+      as.whole(row.tokens),
+      as.saved(row.tokens_saved),
+      as.spread(row.speedup),
     ]),
   };
 }
 
-/** @param {Section} section @returns {Table} */
-function granularity(section) {
+/** @param {Section} section @param {Writing} as @returns {Table} */
+function granularity(section, as) {
   const names = [...new Set(section.granularity.flatMap((row) => Object.keys(row.overlap ?? {})))];
   return {
     name: "How fine the bins",
@@ -217,18 +247,18 @@ function granularity(section) {
       "where these are fewer than 64.",
     rows: section.granularity.map((row) => [
       row.label,
-      whole(row.samples),
-      whole(row.full),
+      as.whole(row.samples),
+      as.whole(row.full),
       row.rounds ?? "",
       ...(row.overlap
-        ? names.map((name) => num(row.overlap?.[name]))
-        : [row.missing ?? "–", ...names.slice(1).map(() => "")]),
+        ? names.map((name) => as.num(row.overlap?.[name]))
+        : [row.missing ?? as.none, ...names.slice(1).map(() => "")]),
     ]),
   };
 }
 
-/** @param {Section} section @returns {Table} */
-function time(section) {
+/** @param {Section} section @param {Writing} as @returns {Table} */
+function time(section, as) {
   return {
     name: "Where the time goes",
     columns: ["method", "draft, s", "target, s", "other, s", "target's share", "other's share"],
@@ -240,18 +270,18 @@ function time(section) {
       const total = draft + row.verify_s + other;
       return [
         row.label,
-        num(draft),
-        num(row.verify_s),
-        num(other),
-        percent(row.verify_s / total),
-        percent(other / total),
+        as.num(draft),
+        as.num(row.verify_s),
+        as.num(other),
+        as.percent(row.verify_s / total),
+        as.percent(other / total),
       ];
     }),
   };
 }
 
-/** @param {Section} section @param {string} label @returns {Table} */
-function bins(section, label) {
+/** @param {Section} section @param {string} label @param {Writing} as @returns {Table} */
+function bins(section, label, as) {
   const columns = section.figures[label]?.bins;
   return {
     name: `Bins of ${label}`,
@@ -261,12 +291,12 @@ function bins(section, label) {
       "accepted and one, also where the text ended with a draft token.",
     rows: (columns?.bin ?? []).map((bin, i) => [
       bin,
-      whole(columns.rounds[i]),
-      percent(columns.share[i]),
-      num(columns.phi[i]),
-      num(columns.tau[i]),
-      num(columns.levels[i], 1),
-      num(columns.n_verify[i], 1),
+      as.whole(columns.rounds[i]),
+      as.percent(columns.share[i]),
+      as.num(columns.phi[i]),
+      as.num(columns.tau[i]),
+      as.num(columns.levels[i], 1),
+      as.num(columns.n_verify[i], 1),
     ]),
   };
 }
