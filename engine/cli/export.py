@@ -23,7 +23,11 @@ def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser("export")
     parser.add_argument("traces", nargs="+", type=Path, help="trace files (.jsonl or .jsonl.gz), or folders of them")
-    parser.add_argument("--table", choices=(*TABLES, "metrics"), help="which table (default: tokens)")
+    parser.add_argument(
+        "--table",
+        choices=(*TABLES, "metrics"),
+        help="which table (default: tokens); metrics, which hold others, are JSON",
+    )
     parser.add_argument(
         "--names",
         choices=tuple(WRITERS),
@@ -39,6 +43,9 @@ def handle(args: argparse.Namespace) -> int:
     traces = [trace for _, trace in read]
     if args.names and args.table not in (None, "metrics"):
         raise ConfigError(f"--names {args.names} writes metrics, not --table {args.table}: give one of the two.")
+    if cut := sum(trace.end is None for trace in traces):
+        what = f"{cut} of {len(traces)} runs have no end here, as if a file were cut off"
+        print(f"{what}: what follows is not in these numbers.", file=sys.stderr)
     if args.names:
         for trace in traces:
             print(json.dumps(WRITERS[args.names](trace), ensure_ascii=False))

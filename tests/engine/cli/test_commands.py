@@ -231,6 +231,23 @@ def test_nodes_that_were_not_recorded_are_told(
         assert (len(said.out.splitlines()) == 1) == (record == "light")
 
 
+@pytest.mark.parametrize("table", ("tokens", "metrics"))
+def test_runs_without_an_end_are_told(table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = ROOT / "presets" / "traces" / "first_look-1-sd.jsonl.gz"
+    trace = Trace.load(file)
+    trace.end = None
+    trace.save(tmp_path / "cut.jsonl.gz")
+    for paths, told in (
+        ([file], ""),
+        (
+            [file, tmp_path / "cut.jsonl.gz"],
+            "1 of 2 runs have no end here, as if a file were cut off: what follows is not in these numbers.\n",
+        ),
+    ):
+        assert main(["export", *map(str, paths), "--table", table]) == 0
+        assert capsys.readouterr().err == told
+
+
 def test_another_engine_s_names_are_of_metrics_alone(capsys: pytest.CaptureFixture[str]) -> None:
     file = str(ROOT / "presets" / "traces" / "first_look-1-sd.jsonl.gz")
     told = refused(capsys, "export", file, "--table", "rounds", "--names", "vllm")
