@@ -38,6 +38,7 @@ export function mount(element, store, lab) {
     hear = undefined;
     if (!name || element.hidden) element.replaceChildren(name ? h("p.quiet", { role: "status" }, "Opening …") : "");
     element.hidden = !name;
+    element.closest("[data-room]")?.toggleAttribute("data-lesson", Boolean(name)); // for what makes room
     if (!name || at === undefined) cover(element, false);
     if (!name) return;
     try {
