@@ -26,7 +26,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--table",
         choices=(*TABLES, "metrics"),
-        help="which table (default: tokens); metrics, which hold others, are JSON",
+        help="which table (default: tokens); metrics, which hold histograms, are JSON in any case",
     )
     parser.add_argument(
         "--names",
