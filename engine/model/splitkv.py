@@ -77,9 +77,15 @@ def on_cpu(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float) -> tuple
 
 @cache
 def trusted(device: torch.device, dtype: torch.dtype, channels: int) -> bool:
-    """Whether pieces give there what all slots give, which is looked at once."""
+    """Whether pieces give there what all slots give, which is looked at once.
+
+    Raises:
+        OutOfMemoryError: there is no memory to look.
+    """
     try:
         return apart(device, dtype, channels) <= CLOSE.get(dtype, ROUGH)
+    except torch.OutOfMemoryError:
+        raise
     except RuntimeError:  # torch has no such kernel for that device, type or width
         return False
 
@@ -88,8 +94,8 @@ def apart(device: torch.device, dtype: torch.dtype, channels: int) -> float:
     """How far pieces are from all slots at once, of the largest number: some slots are hidden from all rows, and whole
     pieces from one."""
     rng = torch.Generator("cpu").manual_seed(0)
-    plain: dict[str, Any] = {"generator": rng, "dtype": torch.float32, "device": "cpu"}
-    drawn = (torch.randn(shape, **plain) for shape in ((1, 2, 6, channels), (2, 1, 2, 4 * LEAST, channels)))
+    shapes = (1, 2, 6, channels), (2, 1, 2, 4 * LEAST, channels)
+    drawn = (torch.randn(shape, generator=rng, dtype=torch.float32, device="cpu") for shape in shapes)
     mask = torch.zeros(6, 4 * LEAST, dtype=torch.float32, device="cpu")
     mask[:, -LEAST // 2 :], mask[2, LEAST:] = -torch.inf, -torch.inf
     q, (keys, values), mask = (x.to(device, dtype) for x in (*drawn, mask))

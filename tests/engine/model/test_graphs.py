@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_flatten
 from engine.draft import Draft, chain
 from engine.lab import Lab
 from engine.model import Model, Session, load_model
-from engine.model.graphs import ROWS, CudaCapturer, GraphedDecoder, Work, graphed
+from engine.model.graphs import ROWS, SLOTS, CudaCapturer, GraphedDecoder, Work, graphed
 from engine.model.layers import EVERYTHING
 from engine.model.lean import LeanDecoder
 from engine.model.splitkv import UNIT
@@ -156,6 +156,7 @@ def test_masks_of_captured_passes_are_as_wide_as_fused_attention_wants_them(zoo:
     held = [cache for _, cache in graphs._spare] or [session._cache.cache]  # type: ignore[attr-defined]
     sizes = [size for cache in held for size in cache.passes]
     assert len(sizes) > 1 and all(size.slots % UNIT == 0 and size.slots >= size.rows for size in sizes)
+    assert {size.slots for size in sizes} == {SLOTS[0]}  # no more than a short text needs
 
 
 @pytest.mark.parametrize(

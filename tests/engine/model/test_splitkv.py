@@ -68,11 +68,18 @@ def test_pieces_are_trusted_once_they_were_seen_to_be_right(
         splitkv.trusted.cache_clear()
         told.append(splitkv.trusted(torch.device("cpu"), dtype, 16))
     splitkv.trusted.cache_clear()
-    assert told == [True, False, False]
+    monkeypatch.setattr(splitkv, "on_cpu", full)
+    with pytest.raises(torch.OutOfMemoryError):  # and it is looked at again
+        splitkv.trusted(torch.device("cpu"), dtype, 16)
+    assert told == [True, False, False] and not splitkv.trusted.cache_info().currsize
 
 
 def refused(*given: object) -> Any:
     raise RuntimeError("no kernel")
+
+
+def full(*given: object) -> Any:
+    raise torch.OutOfMemoryError
 
 
 def test_a_cpu_looks_at_all_slots_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
