@@ -147,6 +147,15 @@ class Growth:
         index = sent(places, self.best.device)
         self.picks[-1], self.best = self.picks[-1].index_select(0, index), self.best.index_select(0, index)
 
+    def within(self, nodes: int) -> list[int] | None:
+        """Places of the frontier's nodes under which something may be among the best `nodes` of all candidates in the
+        end, on a CPU; None is all. No node is likelier than the one above it, and of equal ones the first is taken."""
+        if self.width == 1 or self.count <= nodes:
+            return None
+        least = np.partition(torch.cat(self.scores).numpy(), -nodes)[-nodes]
+        rows = int((self.best.numpy() > least).sum())  # the frontier falls
+        return None if rows == len(self.best) else list(range(rows))
+
     def add(self, logits_RV: Tensor) -> None:
         """One more level: the best children of every frontier row, and of all these the next frontier."""
         values, ids = likeliest(logits_RV, self.width)

@@ -8,6 +8,7 @@ from engine.draft import Draft
 from engine.errors import ConfigError
 from engine.heads.eagle import EagleHead, tapped
 from engine.lab import Lab
+from engine.shapes.dynamic_tree import DynamicTree
 from engine.trace.events import Round
 from tests.engine.drafters.heads import METHODS, decoding, headed, reference
 from tests.engine.zoo import EOS, Zoo
@@ -120,6 +121,26 @@ def test_a_tree_has_depth_plus_one_levels_and_is_the_best_of_all_candidates(lab:
     assert small.drafted == 11 and small.fed == 12
     best = sorted((n.score or 0 for n in first.nodes), reverse=True)[:11]
     assert sorted((n.score or 0 for n in small.nodes), reverse=True) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("method", ["eagle2", "eagle3"])
+def test_a_light_trace_of_a_small_tree_grows_less_and_has_the_same_tree(
+    lab: Lab, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drafts = list[Draft]()
+    monkeypatch.setattr(DynamicTree, "observe", lambda self, outcome: drafts.append(outcome.draft))
+
+    def grown(record: str, total: int) -> tuple[list[tuple[tuple[int, ...], tuple[int, ...]]], int]:
+        """Tokens and parents of each round's tree, and how many candidates they were chosen from."""
+        drafts.clear()
+        lab.run(method, PROMPT, max_new_tokens=20, record=record, total_token=total, depth=4, tree_top_k=5)
+        made = sum(draft.extras.get("candidates", 0) for draft in drafts)
+        return [(draft.tokens, draft.parents) for draft in drafts], made
+
+    for total in (3, 9):
+        (trees, all_made), (light, made) = grown("full", total), grown("light", total)
+        assert trees and light == trees and made < 0.8 * all_made
+    assert grown("light", 100)[1] == grown("full", 100)[1], "a large tree needs all of its rows"
 
 
 def test_nodes_are_prefix_closed_with_falling_scores(lab: Lab) -> None:

@@ -59,6 +59,35 @@ def test_expansion_and_rerank_equal_brute_force(seed: int) -> None:
     assert paths == pytest.approx(best, abs=1e-5)
 
 
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("nodes", [2, 4, 6])
+def test_a_small_tree_needs_no_children_of_nodes_that_it_leaves_out(seed: int, nodes: int) -> None:
+    distributions = table(4, 5, seed)
+    if seed % 2:  # many equal scores
+        distributions = {path: logits.round() for path, logits in distributions.items()}
+    whole, _ = grow(distributions, 4, 3)
+    few, frontier = Growth(3, CPU), [()]
+    for _ in range(4):
+        few.add(torch.stack([distributions[path] for path in frontier]))
+        if (places := few.within(nodes)) is not None:
+            if not places:
+                break
+            few.narrow(places)
+        rows, tokens = few.rows.tolist(), few.fresh.tolist()
+        frontier = [(*frontier[row], token) for row, token in zip(rows, tokens, strict=True)]
+    assert few.count < whole.count or nodes == 6
+    one, other = few.draft(nodes), whole.draft(nodes)
+    assert (one.tokens, one.parents, one.scores) == (other.tokens, other.parents, other.scores)
+
+
+def test_all_of_a_large_tree_and_of_a_chain_has_children() -> None:
+    distributions = table(3, 5, 0)
+    grown, _ = grow(distributions, 3, 3)
+    assert grown.within(grown.count) is None and grown.within(grown.count - 1) is None
+    chain, _ = grow(distributions, 3, 1)
+    assert chain.within(1) is None
+
+
 def test_equal_scores_keep_the_tree_closed() -> None:
     """Certain steps cost nothing, so a child ties with its parent."""
     grown = Growth(2, CPU)
