@@ -14,7 +14,7 @@ from engine.draft import EMPTY, Draft, chain
 from engine.errors import EngineFault
 from engine.model.session import check_finite, nan
 from engine.parts.protocols import ChainShape, Context, Ending, Stepwise, Weighing
-from engine.sampling import distribution, drawn, first_argmax, pick, read, sent
+from engine.sampling import CPU, distribution, drawn, first_argmax, pick, read, sent
 from engine.trace.records import RoundExtras
 
 
@@ -179,7 +179,7 @@ def _step_by_step(
             made.sources.append(source())
         if len(made.tokens) == limit or token in stops or (ends and ends(made.tokens)):  # nothing can follow, or is to
             break
-        row = after(text) if onward is None else onward.ahead(torch.tensor([token], device="cpu"))
+        row = after(text) if onward is None else onward.ahead(sent([token], CPU))
     if onward is not None and made.tokens:
         onward.told(made.tokens)
         check_finite(torch.cat(made.rows), "draft model")

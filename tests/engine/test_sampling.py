@@ -1,7 +1,9 @@
 """Distributions equal those of transformers' own warpers, entropies survive minus infinity, draws have no bias."""
 
 import math
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogit
 
 from engine.config import Sampling
 from engine.errors import EngineFault
-from engine.sampling import distribution, entropy, first_argmax, pick, sureness, surest, wide
+from engine.sampling import distribution, entropy, first_argmax, pick, sent, sureness, surest, wide
 
 GRID = [(t, k, p) for t in (0.3, 0.6, 1.0, 1.7) for k in (0, 1, 3, 40, 500) for p in (1.0, 0.95, 0.8, 0.3, 0.01)]
 
@@ -168,3 +170,20 @@ def test_a_distribution_without_mass_ends_the_run() -> None:
     for broken in (torch.zeros(3), torch.full((3,), torch.nan)):
         with pytest.raises(EngineFault, match="no mass"):
             pick(broken, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([1, 2], torch.int64),
+        ([[1, 2], [3, 4]], torch.int64),
+        ([0.5, 2], torch.float32),
+        ([True], torch.bool),
+        ([], None),
+    ],
+)
+def test_lists_become_the_tensors_that_torch_makes_of_them(values: list[Any], dtype: torch.dtype | None) -> None:
+    made = sent(values, torch.device("cpu"))
+    assert made.dtype == (dtype or torch.float32) and made.tolist() == values
+    assert sent(values, torch.device("cpu"), torch.float64).dtype == torch.float64
+    assert sent(np.array([0.1]), torch.device("cpu")).tolist() == [0.1], "an array is taken as it is"
