@@ -149,8 +149,11 @@ class Growth:
 
     def within(self, nodes: int) -> list[int] | None:
         """Places of the frontier's nodes under which something may be among the best `nodes` of all candidates in the
-        end, on a CPU; None is all. No node is likelier than the one above it, and of equal ones the first is taken."""
-        if self.width == 1 or self.count <= nodes:
+        end, on a CPU; None is all. No node is likelier than the one above it, and of equal ones the first is taken.
+
+        Where the frontiers before would fit into the tree nearly all has, and looking takes longer than it saves.
+        """
+        if self.width == 1 or self.count <= nodes or nodes > self.width * (self.levels - 1):
             return None
         least = np.partition(torch.cat(self.scores).numpy(), -nodes)[-nodes]
         rows = int((self.best.numpy() > least).sum())  # the frontier falls

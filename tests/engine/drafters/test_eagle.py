@@ -137,7 +137,7 @@ def test_a_light_trace_of_a_small_tree_grows_less_and_has_the_same_tree(
         made = sum(draft.extras.get("candidates", 0) for draft in drafts)
         return [(draft.tokens, draft.parents) for draft in drafts], made
 
-    for total in (3, 9):
+    for total in (3, 4, 6, 9):
         (trees, all_made), (light, made) = grown("full", total), grown("light", total)
         assert trees and light == trees and made < 0.8 * all_made
     assert grown("light", 100)[1] == grown("full", 100)[1], "a large tree needs all of its rows"
