@@ -14,6 +14,8 @@ from engine.config import Sampling
 from engine.errors import EngineFault
 
 CPU = torch.device("cpu")
+NO_MASS = "A distribution to draw from has no mass: the model's logits are NaN or infinite. Try dtype='float32'."
+NUCLEI = (64, 1024, 16384)  # tokens among which a nucleus is looked for before all are sorted
 NARROW = ("mps", "xpu")  # kinds of devices that may have no float64
 
 
@@ -38,11 +40,35 @@ def distribution(logits_MV: Tensor, sampling: Sampling) -> Tensor:
 
 
 def _top_p(x: Tensor, top_p: float) -> Tensor:
+    """What is left of logits [M, V]: the smallest sets of likeliest tokens whose mass reaches `top_p`."""
+    if x.device.type == "cpu":
+        for k in NUCLEI:
+            if 8 * k <= x.shape[-1] and (left := _few_likeliest(x, top_p, k)) is not None:
+                return left
     order = x.sort(dim=-1, descending=True, stable=True)
     p = torch.softmax(order.values, dim=-1)
     cut = p.cumsum(dim=-1) - p >= top_p  # mass strictly before a token reaches top_p: drop it
     cut[..., 0] = False
     return x.masked_fill(torch.zeros_like(cut).scatter(-1, order.indices, cut), -torch.inf)
+
+
+def _few_likeliest(x: Tensor, top_p: float, k: int) -> Tensor | None:
+    """The same where fewer than `k` tokens of each row hold the mass, else None: a CPU finds them ten times sooner than
+    it sorts a large vocabulary."""
+    values, ids = x.topk(k, dim=-1)
+    mass = torch.softmax(x, dim=-1).gather(-1, ids).cumsum(dim=-1)
+    size = 1 + (mass < top_p).sum(dim=-1, keepdim=True)  # of the set: the mass before each of it is too little
+    if int(size.max()) >= k:
+        return None
+    least, next_ = values.gather(-1, size - 1), values.gather(-1, size)
+    if bool((least == next_).any()):  # of those tied with the last some go
+        if bool((least == values[..., -1:]).any()):
+            return None  # not all of them are here
+        ids = ids.sort(dim=-1).values
+        values, places = x.gather(-1, ids).sort(dim=-1, descending=True, stable=True)
+        ids = ids.gather(-1, places)
+    beyond = torch.arange(k, device=CPU) >= size
+    return torch.full_like(x, -torch.inf).scatter_(-1, ids, values.masked_fill_(beyond, -torch.inf))
 
 
 def wide(x: Tensor) -> Tensor:
@@ -89,13 +115,21 @@ def pick(p_V: Tensor, u: float) -> int:
     Raises:
         EngineFault: the distribution has no mass, or is NaN.
     """
+    if p_V.device.type == "cpu":
+        return _picked(p_V, p_V.double().cumsum(-1).numpy(), u)
     at = drawn(p_V, u)
     (index,), (mass,) = read(at, p_V[at])
     if not mass > 0:
-        raise EngineFault(
-            "A distribution to draw from has no mass: the model's logits are NaN or infinite. Try dtype='float32'."
-        )
+        raise EngineFault(NO_MASS)
     return int(index)
+
+
+def _picked(p_V: Tensor, cdf: NDArray[np.float64], u: float) -> int:
+    """`pick` on a CPU, by the sums [V] up to each token."""
+    if not 0 < cdf[-1] < np.inf:
+        raise EngineFault(NO_MASS)
+    at = int(cdf.searchsorted(cdf[-1] * u, side="right"))
+    return at if at < len(cdf) else int(p_V.nonzero()[-1])  # u so near 1 that it rounds to the total
 
 
 def drawn(p_V: Tensor, u: float) -> Tensor:

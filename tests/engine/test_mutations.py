@@ -188,7 +188,11 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         lambda zoo: test_sampling.check_warpers(),
     ),
     (
-        Fault("draws from the left", "engine.sampling:_place", "right=True", "right=False"),
+        Fault("draws from the left", "engine.sampling:_picked", 'side="right"', 'side="left"'),
+        lambda zoo: test_sampling.check_pick(),
+    ),
+    (
+        Fault("draws from the left on a device", "engine.sampling:_place", "right=True", "right=False"),
         lambda zoo: test_sampling.check_pick(),
     ),
     (
@@ -305,8 +309,8 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         Fault(
             "draft reads another token than it wrote",
             "engine.parts.writing:_step_by_step",
-            'onward.ahead(torch.tensor([token], device="cpu"))',
-            'onward.ahead(torch.tensor([made.tokens[0]], device="cpu"))',
+            "onward.ahead(sent([token], CPU))",
+            "onward.ahead(sent([made.tokens[0]], CPU))",
         ),
         lambda zoo: test_model.check_copy_accepts_all(zoo.lab("llama", draft="copy")),
     ),

@@ -12,7 +12,7 @@ from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogit
 
 from engine.config import Sampling
 from engine.errors import EngineFault
-from engine.sampling import distribution, entropy, first_argmax, pick, sent, sureness, surest, wide
+from engine.sampling import distribution, drawn, entropy, first_argmax, pick, sent, sureness, surest, wide
 
 GRID = [(t, k, p) for t in (0.3, 0.6, 1.0, 1.7) for k in (0, 1, 3, 40, 500) for p in (1.0, 0.95, 0.8, 0.3, 0.01)]
 
@@ -48,6 +48,59 @@ def test_tokens_tied_with_the_kth_stay() -> None:
 def test_greedy_is_one_hot_and_ignores_the_other_settings() -> None:
     logits = torch.tensor([[0.0, 3.0, 3.0], [5.0, 1.0, 2.0]])
     assert distribution(logits, Sampling(0.0, top_k=1, top_p=0.1)).tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+def nucleus(row: list[float], top_p: float) -> set[int]:
+    """By hand: tokens from the likeliest on, of equal ones the lowest ids, until their mass reaches `top_p`."""
+    total = math.fsum(map(math.exp, row))
+    kept, mass = set[int](), 0.0
+    for token in sorted(range(len(row)), key=lambda i: (-row[i], i)):
+        if kept and mass >= top_p:
+            break
+        kept.add(token)
+        mass += math.exp(row[token]) / total
+    return kept
+
+
+PEAKED, FLAT, FEW_VALUES, TIED_AT_THE_END = 6.0, 0.3, 2.0, 0.0
+
+
+@pytest.mark.parametrize("spread", [PEAKED, FLAT, FEW_VALUES, TIED_AT_THE_END])
+@pytest.mark.parametrize("top_p", [0.3, 0.9, 0.999])
+def test_the_nucleus_of_a_large_vocabulary_is_the_one_by_hand(spread: float, top_p: float) -> None:
+    """Looked for among the likeliest few first; rows differ in how many they need, and in what is tied."""
+    rng = torch.Generator().manual_seed(7)
+    rows = spread * torch.randn(3, 9000, generator=rng, dtype=torch.float64)
+    rows[0, ::3] = -torch.inf
+    if spread == FEW_VALUES:
+        rows[1:] = (4 * rows[1:]).round() / 4
+    if spread == TIED_AT_THE_END:
+        rows[:, torch.randperm(9000, generator=rng)[:200]] = 5.0
+    left = distribution(rows, Sampling(1.0, top_p=top_p))
+    for row, kept in zip(rows.tolist(), left, strict=True):
+        assert set(kept.nonzero().flatten().tolist()) == nucleus(row, top_p)
+    torch.testing.assert_close(left.sum(-1), torch.ones(3, dtype=torch.float64))
+
+
+def test_equal_tokens_that_were_not_found_among_the_likeliest_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch does not say which of equal ones its `topk` gives: here the last."""
+    plain = torch.Tensor.topk
+
+    def last(x: torch.Tensor, k: int, dim: int) -> Any:
+        found = plain(x.flip(dim), k, dim)
+        return found.values, x.shape[dim] - 1 - found.indices
+
+    monkeypatch.setattr(torch.Tensor, "topk", last)
+    row = torch.zeros(1, 9000, dtype=torch.float64)
+    row[0, 100:300] = 9.0
+    kept = distribution(row, Sampling(1.0, top_p=0.3))[0].nonzero().flatten().tolist()
+    assert set(kept) == nucleus(row[0].tolist(), 0.3) == set(range(100, 100 + len(kept)))
+
+
+def test_a_nucleus_of_few_tokens_sorts_no_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = 6 * torch.randn(6, 9000, generator=torch.Generator().manual_seed(7))
+    monkeypatch.setattr(torch.Tensor, "sort", lambda *args, **kwargs: pytest.fail("sorted"))
+    assert 6 < int((distribution(rows, Sampling(1.0, top_p=0.9)) > 0).sum()) < 6 * 64
 
 
 def test_top_p_always_keeps_the_first() -> None:
@@ -125,7 +178,8 @@ def test_the_first_maximum_wins() -> None:
 
 
 def check_pick() -> None:
-    """`pick` cuts [0, 1) at the cumulative sums: each token owns exactly its share, and those of no mass own nothing."""
+    """`pick` cuts [0, 1) at the cumulative sums: each token owns exactly its share, and those of no mass own nothing.
+    So does `drawn`."""
     p = torch.tensor([0.0, 0.25, 0.0, 0.5, 0.25, 0.0], dtype=torch.float64)
     just = 2**-53
     for u, token in (
@@ -137,7 +191,7 @@ def check_pick() -> None:
         (1 - just, 4),
         (1 - just / 2, 4),
     ):
-        assert pick(p, u) == token, u
+        assert pick(p, u) == token == drawn(p, u).item(), u
         assert pick(8 * p, u) == token, u  # need not be normalised
         assert pick(p.float(), u) == token, u
 
@@ -167,7 +221,8 @@ def test_draws_have_no_bias() -> None:
 
 
 def test_a_distribution_without_mass_ends_the_run() -> None:
-    for broken in (torch.zeros(3), torch.full((3,), torch.nan)):
+    nan, inf = torch.nan, torch.inf
+    for broken in (torch.zeros(3), torch.full((3,), nan), torch.tensor([0.5, nan, 1]), torch.tensor([1, inf, 0])):
         with pytest.raises(EngineFault, match="no mass"):
             pick(broken, 0.5)
 
