@@ -196,6 +196,12 @@ class Committed:
         """A tensor of this memory's type and device."""
         return self._kv
 
+    @torch.inference_mode()
+    def empty(self) -> None:
+        """As that of `Memory`."""
+        self.length = 0
+        self._kv.zero_()
+
     def reserve(self, slots: int) -> None:
         """Make room for that many slots in all."""
         if slots > self.slots:

@@ -90,7 +90,7 @@ class Levels:
         size = max(SLOTS[min(bisect_left(SLOTS, capacity), len(SLOTS) - 1)], capacity)
         at = next((i for i, (slots, _) in enumerate(self._spare) if slots == size), None)
         memory: M = make(size + ROOM) if at is None else self._spare.pop(at)[1]
-        memory.length = 0
+        memory.empty()
         weakref.finalize(owner, self._back, size, memory)
         return memory
 
@@ -111,6 +111,7 @@ class Levels:
             hidden = hidden_TD.new_zeros(key[0], hidden_TD.shape[1])
             held = LevelBuffers(memory, ids_T.new_zeros(key[0]), hidden, ids_T.new_zeros(1), memory.like.new_zeros(key))
         held.ids[:T], held.hidden[:T] = ids_T, hidden_TD
+        held.ids[T:], held.hidden[T:] = 0, 0
         held.pos.fill_(pos)
         held.start.fill_(at)
         held.mask.fill_(-torch.inf)
@@ -130,7 +131,7 @@ class Levels:
         held = memory.levels.get(key)
         if held is None:
             held = BlockBuffers(memory, ids_B.new_zeros(key[0]), ids_B.new_zeros(1), memory.like.new_zeros(key))
-        held.ids[:B] = ids_B
+        held.ids[:B], held.ids[B:] = ids_B, 0
         held.start.fill_(at)
         held.mask.fill_(-torch.inf)
         held.mask[:, : at + B] = 0

@@ -185,6 +185,12 @@ class Memory:
         """Keys and values [S, 2K, C] and rotations of all positions [S, 1, C / 2], as arrays over the same memory."""
         return self._kv.numpy(), self._turns.table.numpy()
 
+    @torch.inference_mode()
+    def empty(self) -> None:
+        """Begin anew, with nothing left in any slot."""
+        self.length = 0
+        self._kv.zero_()
+
     def reserve(self, slots: int) -> None:
         """Make room for that many slots in all."""
         if slots > self.slots:

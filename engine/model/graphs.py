@@ -111,6 +111,12 @@ class StaticCache(LeanCache):
         super().__init__(*given)
         self.passes: dict[Size, Captured] = {}
 
+    @torch.inference_mode()
+    def empty(self) -> None:
+        """Nothing is left in any slot: passes look at all of them, and a hidden one that holds no number gives none."""
+        for kv in self.kv:
+            kv.zero_()
+
 
 class Lease:
     """A sequence's hold on a static cache. It has the cache's face; when it goes, the next sequence may have it."""
@@ -147,6 +153,7 @@ class GraphedDecoder:
             cache = StaticCache(lean.homes, room, lean.kv, lean.channels, lean.embedding)
         else:
             cache = self._spare.pop(at)[1]
+            cache.empty()
         lease = Lease(cache)
         weakref.finalize(lease, self._back, size, cache)
         return lease
@@ -234,9 +241,11 @@ class GraphedDecoder:
 
 
 def _fill(held: Captured, new: New) -> None:
-    """Put what changes from pass to pass into the buffers. Padding rows see themselves, so that nothing is NaN."""
+    """Put what changes from pass to pass into the buffers. Padding rows see themselves, so that nothing is NaN, and
+    hold nothing of earlier passes, which may have been."""
     T, R = len(new.ids), len(held.ids)
     held.ids[:T] = new.ids
+    held.ids[T:] = 0
     held.start.fill_(new.start)
     if new.pos is None:
         torch.arange(new.start, new.start + R, out=held.pos)

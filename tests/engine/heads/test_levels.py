@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from engine.heads import graphs
 from engine.heads.graphs import Levels, levels_of
@@ -18,7 +19,7 @@ from engine.heads.lean import look
 from engine.heads.mtp_wrapped import WrappedHead
 from engine.lab import Lab
 from engine.methods import get_card
-from engine.model.graphs import Capturer, GraphedDecoder
+from engine.model.graphs import Again, Capturer, GraphedDecoder
 from engine.model.lean import LeanDecoder
 from engine.trace.events import RunStarted
 from engine.trace.store import Trace
@@ -113,6 +114,55 @@ def test_a_level_that_cannot_be_captured_runs_as_before_and_says_why(zoo: Zoo, t
             levels = levels_of(lab.target.decoder, lab.asset(method))
         assert trace.token_ids == plain.token_ids and trees(trace) == trees(plain)
         assert levels is not None and "not permitted when stream is capturing" in levels.why_not and not levels.captured
+
+
+class Owner:
+    """Who has a memory, for as long as it lives."""
+
+
+@torch.inference_mode()
+def test_a_run_that_gave_no_numbers_spoils_no_level_after_it(zoo: Zoo, tmp_path: Path) -> None:
+    """Neither by what the memory holds, at which levels look through a mask, nor by rows that pad others."""
+    head, levels = headed(zoo, tmp_path).asset("eagle2"), Levels(Again())
+    states, ids = torch.randn(8, head.width, generator=torch.Generator().manual_seed(0)), torch.arange(8)
+
+    def level(owner: Owner, hidden: Tensor, rows: int) -> tuple[Tensor, Tensor]:
+        memory, at = levels.memory(owner, head.memory, 24), len(hidden) - rows
+        head.run(memory, ids[:at], hidden[:at], slice(0, at), 0)
+        mask = torch.zeros(rows, at + rows)
+
+        def work(memory: Any, ids: Tensor, before: Tensor) -> Any:
+            out = head.run(memory, ids, before, slice(at, at + 1), at, mask)
+            return out, head.logits(out)
+
+        wanted = work(memory, ids[:rows], hidden[at:])[1]
+        return wanted, levels.step(memory, work, ids[:rows], hidden[at:], at, at, mask)[1]
+
+    assert level(Owner(), states * torch.nan, 4)[1].isnan().all()
+    wanted, found = level(Owner(), states[:5], 3)
+    assert near(found, wanted) < 2e-5 and (levels.captured, levels.replayed) == (1, 1)
+
+
+@torch.inference_mode()
+def test_a_run_that_gave_no_numbers_spoils_no_block_after_it(
+    zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = zoo.lab("llama", draft=None, layers=4)
+    lab.asset_paths["dflash"] = str(made.dflash(tmp_path, lab.target))
+    head, lean, levels = lab.asset("dflash"), known(LeanDecoder, lab.target.decoder), Levels(Again())
+    states = torch.randn(4, len(head.spec.taps) * lean.width, generator=torch.Generator().manual_seed(0))
+    table = lean.embedding.clone()
+    table[90] = torch.inf
+    monkeypatch.setattr(lean, "embedding", table)
+
+    def block(owner: Owner, states: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        memory = levels.memory(owner, head.memory, 24)
+        head.read(memory, states)
+        return head.fill(memory, ids), levels.block(memory, head.fill, ids)
+
+    assert block(Owner(), states * torch.nan, torch.full((4,), 90))[1].isnan().all()
+    wanted, found = block(Owner(), states[:2], torch.arange(3))
+    assert near(found, wanted) < 2e-5 and (levels.captured, levels.replayed) == (1, 1)
 
 
 def test_heads_follow_the_targets_switch(zoo: Zoo, tmp_path: Path) -> None:

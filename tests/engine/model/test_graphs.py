@@ -18,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
 from engine.draft import Draft, chain
+from engine.errors import EngineFault
 from engine.lab import Lab
 from engine.model import Model, Session, load_model
 from engine.model.graphs import ROWS, SLOTS, CudaCapturer, GraphedDecoder, Work, graphed
@@ -203,6 +204,21 @@ def test_rotations_that_a_graph_reads_outlive_longer_sequences(zoo: Zoo) -> None
     long.forward(PROMPT)
     gc.collect()
     assert all(one() is not None and one() is not table for one, table in zip(read, lean.tables, strict=True))
+
+
+@torch.inference_mode()
+def test_a_run_that_gave_no_numbers_spoils_none_after_it(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither by what its cache holds, at which passes look through a mask, nor by its ids where rows are padded."""
+    model = zoo.model("llama")
+    lean, graphs, _ = decoders(model)
+    table = lean.embedding.clone()
+    table[90] = torch.inf
+    monkeypatch.setattr(lean, "embedding", table)
+    plain = Session(lean, model.vocab, model.device, 64).forward(PROMPT).logits
+    for draft in (chain([90] * 9), Draft()):
+        with pytest.raises(EngineFault, match="NaN"):
+            Session(graphs, model.vocab, model.device, 64).forward([*PROMPT, 90], draft)
+        assert near(Session(graphs, model.vocab, model.device, 64).forward(PROMPT).logits, plain) < 2e-5
 
 
 class Faulty:
