@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from engine.bench import contenders
-from engine.bench.doctor import _behind, _blocks, _levels, _methods, examine
+from engine.bench.doctor import Check, _behind, _blocks, _levels, _methods, _pieces, examine
 from engine.cli import main
 from engine.errors import ConfigError, EngineFault
 from engine.heads.graphs import Levels
 from engine.lab import Lab
-from engine.model import Model, load_model
+from engine.model import Model, load_model, splitkv
 from engine.model.graphs import Again, GraphedDecoder
 from engine.model.lean import LeanDecoder
 from tests.engine.model import readers, tiny
@@ -102,6 +102,22 @@ def test_captured_levels_that_give_no_numbers_are_told(zoo: Zoo, monkeypatch: py
     monkeypatch.setattr(Levels, "block", lambda *given: none * block(*given))
     for check in (_levels, _blocks):
         assert check("level", lean, 96, Again(), 1e-3).state == "wrong"
+
+
+def test_a_device_without_a_kernel_for_pieces_is_examined_all_the_same(
+    zoo: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as one of Apple: passes look there at all slots at once. What pieces give wrong is told, also no numbers."""
+
+    def refused(*given: object) -> Any:
+        raise NotImplementedError("Could not run it with arguments from the 'MPS' backend.\nMore of it")
+
+    lean, right, told = known(LeanDecoder, zoo.model("llama", layers=2).decoder), splitkv.on_cpu, list[Check]()
+    for kernel in (right, lambda *given: (right(*given)[0], torch.nan * right(*given)[1]), refused):
+        monkeypatch.setattr(splitkv, "on_cpu", kernel)
+        told.append(_pieces(lean, 1e-3))
+    assert [check.state for check in told] == ["ok", "wrong", "not here"]
+    assert told[2].told == "torch has no kernel for it: Could not run it with arguments from the 'MPS' backend."
 
 
 def test_multimodal_models_are_examined_by_their_text_part_and_readers_not(short: None, tmp_path: Path) -> None:
