@@ -167,7 +167,8 @@ def pickled_in(folder: Path) -> Contents:
         for file in files:
             mapped = is_zipfile(file)  # as torch writes them since 1.6
             for tensor in torch.load(file, map_location="cpu", weights_only=True, mmap=mapped).values():
-                weights[str(tensor.dtype).removeprefix("torch.")] += tensor.numel()
+                if tensor.is_floating_point():  # old files also hold masks and positions
+                    weights[str(tensor.dtype).removeprefix("torch.")] += tensor.numel()
     except Exception as error:  # torch raises whatever it likes of what is no file of tensors
         raise AssetError(f"{folder} cannot be read: {first_line(error)}") from None
     return Contents(kind, weights)

@@ -182,6 +182,19 @@ def test_pickled_weights_are_written_anew_and_run_no_code(tmp_path: Path) -> Non
         unpack(TARGET, tmp_path / "none")
 
 
+def test_masks_and_positions_beside_the_weights_change_no_dtype(tmp_path: Path) -> None:
+    """Older checkpoints hold such, and transformers leaves them out."""
+    old = make_model(tmp_path / "old", layers=1)
+    weights = load_file(old / "model.safetensors")
+    beside = {"model.position_ids": torch.arange(64), "model.bias": torch.ones(8, 8).bool()}
+    (old / "model.safetensors").unlink()
+    torch.save(weights | beside, old / "pytorch_model.bin")
+    found, kept = unpack(old, tmp_path / "new")
+    size = sum(tensor.numel() for tensor in weights.values())
+    assert (kept, dict(found.weights)) == ("float32", {"float32": size})
+    assert all(torch.equal(x, weights[name]) for name, x in load_file(tmp_path / "new/model.safetensors").items())
+
+
 def test_a_tokenizer_that_reads_otherwise_once_it_is_written_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
