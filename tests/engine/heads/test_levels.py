@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from engine.heads import graphs
-from engine.heads.graphs import Levels, levels_of
-from engine.heads.lean import look
+from engine.heads.graphs import LevelBuffers, Levels, levels_of
+from engine.heads.lean import Memory, look
 from engine.heads.mtp_wrapped import WrappedHead
 from engine.lab import Lab
 from engine.methods import get_card
@@ -27,7 +27,7 @@ from tests.engine.devices.pretend import pretended
 from tests.engine.drafters.heads import headed
 from tests.engine.heads import made
 from tests.engine.model.families import near
-from tests.engine.model.test_graphs import Faulty, Recorder
+from tests.engine.model.test_graphs import Faulty, Full, Recorder
 from tests.engine.zoo import Zoo
 from tests.typed import known
 
@@ -123,7 +123,7 @@ class Owner:
 @torch.inference_mode()
 def test_a_run_that_gave_no_numbers_spoils_no_level_after_it(zoo: Zoo, tmp_path: Path) -> None:
     """Neither by what the memory holds, at which levels look through a mask, nor by rows that pad others."""
-    head, levels = headed(zoo, tmp_path).asset("eagle2"), Levels(Again())
+    head, levels, done = headed(zoo, tmp_path).asset("eagle2"), Levels(Again()), list[type]()
     states, ids = torch.randn(8, head.width, generator=torch.Generator().manual_seed(0)), torch.arange(8)
 
     def level(owner: Owner, hidden: Tensor, rows: int) -> tuple[Tensor, Tensor]:
@@ -132,6 +132,7 @@ def test_a_run_that_gave_no_numbers_spoils_no_level_after_it(zoo: Zoo, tmp_path:
         mask = torch.zeros(rows, at + rows)
 
         def work(memory: Any, ids: Tensor, before: Tensor) -> Any:
+            done.append(type(memory))
             out = head.run(memory, ids, before, slice(at, at + 1), at, mask)
             return out, head.logits(out)
 
@@ -141,6 +142,7 @@ def test_a_run_that_gave_no_numbers_spoils_no_level_after_it(zoo: Zoo, tmp_path:
     assert level(Owner(), states * torch.nan, 4)[1].isnan().all()
     wanted, found = level(Owner(), states[:5], 3)
     assert near(found, wanted) < 2e-5 and (levels.captured, levels.replayed) == (1, 1)
+    assert done == [Memory, LevelBuffers] * 2  # nothing is done plainly beside
 
 
 @torch.inference_mode()
@@ -157,12 +159,40 @@ def test_a_run_that_gave_no_numbers_spoils_no_block_after_it(
 
     def block(owner: Owner, states: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         memory = levels.memory(owner, head.memory, 24)
+        assert not memory.length
         head.read(memory, states)
         return head.fill(memory, ids), levels.block(memory, head.fill, ids)
 
     assert block(Owner(), states * torch.nan, torch.full((4,), 90))[1].isnan().all()
     wanted, found = block(Owner(), states[:2], torch.arange(3))
     assert near(found, wanted) < 2e-5 and (levels.captured, levels.replayed) == (1, 1)
+    levels = Levels(Faulty())
+    wanted, found = block(Owner(), states, torch.arange(3))
+    assert torch.equal(found, wanted) and "not permitted" in levels.why_not
+
+
+@torch.inference_mode()
+def test_no_memory_to_capture_is_no_level_that_cannot_be_captured(zoo: Zoo, tmp_path: Path) -> None:
+    """Which would end capturing for good."""
+    head, levels = headed(zoo, tmp_path).asset("eagle2"), Levels(Full())
+    rows = torch.zeros(1, head.width)
+    with pytest.raises(torch.OutOfMemoryError):
+        levels.rows("some", torch.exp, rows)
+    with pytest.raises(torch.OutOfMemoryError):
+        levels.step(head.memory(24), lambda memory, ids, before: (before, before), torch.arange(1), rows, 0, 0, None)
+    assert not levels.why_not
+
+
+def test_a_run_takes_a_memory_of_its_own_size(zoo: Zoo, tmp_path: Path) -> None:
+    head, levels = headed(zoo, tmp_path).asset("eagle2"), Levels(Again())
+
+    def slots(capacity: int) -> tuple[int, int]:
+        memory = levels.memory(Owner(), head.memory, capacity)
+        memory.length = 5
+        return memory.slots - graphs.ROOM, id(memory)
+
+    short, long = slots(24), slots(300)
+    assert (short[0], long[0]) == (256, 512) and slots(24) == short and slots(300) == long
 
 
 def test_heads_follow_the_targets_switch(zoo: Zoo, tmp_path: Path) -> None:

@@ -235,6 +235,33 @@ def test_what_cannot_be_captured_runs_as_before_and_says_why(zoo: Zoo) -> None:
     assert "not permitted when stream is capturing" in graphs.why_not and graphs.captured == 0
 
 
+class Full:
+    def capture(self, work: Work) -> Any:
+        raise torch.OutOfMemoryError
+
+
+@torch.inference_mode()
+def test_no_memory_to_capture_is_no_pass_that_cannot_be_captured(zoo: Zoo) -> None:
+    """Which would end capturing for good; the run says that there is none."""
+    model = zoo.model("llama")
+    graphs = GraphedDecoder(decoders(model)[0], Full())
+    with pytest.raises(torch.OutOfMemoryError):
+        Session(graphs, model.vocab, model.device, 64).forward(PROMPT)
+    assert not graphs.why_not
+
+
+@torch.inference_mode()
+def test_more_rows_than_any_size_has_run_as_before(zoo: Zoo) -> None:
+    model, long = zoo.model("llama"), [5 + i % 60 for i in range(ROWS[-1] + 1)]
+    lean, graphs, _ = decoders(model)
+    one, other = (Session(decoder, model.vocab, model.device, 300) for decoder in (graphs, lean))
+    captured = list[int]()
+    for text in (long, [*long, 7]):
+        assert near(one.forward(text).logits, other.forward(text).logits) < 2e-5
+        captured.append(graphs.captured)
+    assert captured == [0, 1]
+
+
 def test_the_switch(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
     lean, _, _ = decoders(zoo.model("llama"))
     cpu, cuda = torch.device("cpu"), torch.device("cuda")
