@@ -622,10 +622,14 @@ def test_trajectories_draw_vote_and_show(pair: list[str], tmp_path: Path, capsys
     assert main(drawn) == 0
     assert "majority" in capsys.readouterr().out
     sheet = tmp_path / "sheet.json"
-    given = ["trajectories", "show", "--methods", "pld,sam", "--n", "2", *SHORT, "--out", str(sheet), *pair]
+    given = ["trajectories", "show", "--methods", "sd,sam", "--n", "2", *SHORT, "--out", str(sheet), *pair]
     assert main(given) == 0
     shown = json.loads(sheet.read_text())
     assert shown["kind"] == "trajectories" and shown["command"] == shlex.join(["python", "-m", "engine", *given])
+    rows = {one["key"]: one["rows"] for one in shown["methods"]}
+    texts = {key: ["".join(row["pieces"]) for row in own] for key, own in rows.items()}
+    assert list(rows) == ["sd", "sam"] and texts["sam"] == entry["texts"]
+    assert [row["tau"] for row in rows["sam"]] == entry["tau"]
 
 
 def test_trajectories_time_and_profile(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
