@@ -183,7 +183,7 @@ def test_no_memory_to_capture_is_no_level_that_cannot_be_captured(zoo: Zoo, tmp_
     assert not levels.why_not
 
 
-def test_a_run_takes_a_memory_of_its_own_size(zoo: Zoo, tmp_path: Path) -> None:
+def test_a_run_takes_a_memory_of_its_own_size_and_looks_at_no_more_than_it_needs(zoo: Zoo, tmp_path: Path) -> None:
     head, levels = headed(zoo, tmp_path).asset("eagle2"), Levels(Again())
 
     def slots(capacity: int) -> tuple[int, int]:
@@ -193,6 +193,9 @@ def test_a_run_takes_a_memory_of_its_own_size(zoo: Zoo, tmp_path: Path) -> None:
 
     short, long = slots(24), slots(300)
     assert (short[0], long[0]) == (256, 512) and slots(24) == short and slots(300) == long
+    memory = levels.memory(Owner(), head.memory, 300)
+    sizes = [levels._size(memory, at, rows) for at, rows in ((9, 3), (252, 3), (253, 3), (600, 5))]
+    assert sizes == [(4, 256), (4, 256), (4, 512), (8, 768)]  # looked at, of 768
 
 
 def test_heads_follow_the_targets_switch(zoo: Zoo, tmp_path: Path) -> None:

@@ -276,6 +276,8 @@ def test_what_cannot_be_cut_back_is_copied_and_set_back(tmp_path: Path, monkeypa
     for i in range(8):
         session.forward([*PROMPT * 5, 9, 7, 5][: 201 + i % 3], chain([7 + i, 8, 9]))
     assert not model.layerwise and session.fed - before <= 8 * 6 and len(session._cache._copies) <= onward.COPIES
+    far = session.forward(PROMPT[:9]).logits[0]  # before all copies
+    assert near(far, hf(input_ids=torch.tensor([PROMPT[:9]])).logits[0, -1]) <= CLOSE
     monkeypatch.setattr(onward, "deepcopy", lambda kept: kept)
     assert apart(model, hf) > 100 * CLOSE
 
