@@ -36,6 +36,7 @@ from engine.model.splitkv import apart
 from engine.model.trial import CLOSE, ROUGH
 from engine.model.unpacking import packing_of
 from engine.model.ways import ways
+from engine.trace.store import sound
 
 TEXT = 24  # tokens of the text that paths are compared on
 LAUNCHES, PASSES = 2000, 20
@@ -248,10 +249,9 @@ def _methods(lab: Lab) -> Check:
         forced = {"force": True} if card.rule == "judge" else {}
         try:
             trace = lab.run(card.name, ids, max_new_tokens=TEXT, record="light", stop=(), **forced)
+            wrote[card.name] = list(sound(trace, card.name).token_ids)
         except LabError as error:
-            failed.append(f"{card.name} fails: {error}")
-        else:
-            wrote[card.name] = list(trace.token_ids)
+            failed.append(f"{card.name} fails: {str(error).removeprefix(f'{card.name} failed: ')}")
     bound = [card.name for card in lab.methods() if card.guarantee == "lossless" and card.name in wrote]
     off = [name for name in bound if wrote[name] != wrote.get("ar")]
     state = "wrong" if failed or (off and DTYPES[lab.target.dtype] in CLOSE) else "ok"

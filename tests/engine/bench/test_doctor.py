@@ -1,6 +1,7 @@
 """The doctor's report: every path checked against transformers, and a path that is wrong is told."""
 
 import json
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from engine.lab import Lab
 from engine.model import Model, load_model, splitkv
 from engine.model.graphs import Again, GraphedDecoder
 from engine.model.lean import LeanDecoder
+from engine.trace.events import RunEnded
 from tests.engine.model import readers, tiny
 from tests.engine.zoo import Zoo
 from tests.typed import known
@@ -154,17 +156,20 @@ def test_methods_that_fail_or_write_something_else_are_told(zoo: Zoo, monkeypatc
     """As wrong where sums are wide; in half precision a text that differs may be a near tie, and is told alone."""
     lab = Lab(load_model(zoo.path("llama"), "cpu"))
     assert _methods(lab).state == "ok"
-    plain, unlucky = Lab.run, ["sam"]
+    plain, unlucky = Lab.run, ["sam", "recycle"]
 
     def run(self: Lab, method: str, *given: Any, **options: Any) -> Any:
-        if method in unlucky:
+        if method in unlucky[:1]:
             raise EngineFault("out of luck")
-        ids = plain(self, method, *given, **options).token_ids
-        return SimpleNamespace(token_ids=ids[:-1] if method == "pld" else ids)
+        trace = plain(self, method, *given, **options)
+        end = known(RunEnded, trace.end)
+        end = replace(end, reason="error", message="gone") if method in unlucky else end
+        return SimpleNamespace(token_ids=trace.token_ids[: -1 if method == "pld" else None], end=end)
 
     monkeypatch.setattr(Lab, "run", run)
     check = _methods(lab)
     assert check.state == "wrong" and "otherwise pld" in check.told and "sam fails: out of luck" in check.told
+    assert check.told.endswith("; recycle fails: gone")
     unlucky.clear()
     assert _methods(lab).state == "wrong"
     monkeypatch.setattr("engine.bench.doctor.CLOSE", {})
