@@ -82,10 +82,12 @@ def test_a_place_that_is_no_name_is_refused(out: str, capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == f"error: --out takes the name of a file, not '{out}'.\n"
 
 
-def test_a_wrong_path_is_told(zoo: Zoo, short: None) -> None:
+@pytest.mark.parametrize("by", [1.5, float("nan")])
+def test_a_wrong_path_is_told(zoo: Zoo, short: None, by: float) -> None:
+    """Also one that gives no numbers, by which no run goes on."""
     folder = zoo.path("llama")
     model: Model = load_model(folder, "cpu")
-    model.decoder.norm *= 1.5  # type: ignore[attr-defined]
+    model.decoder.norm *= by  # type: ignore[attr-defined]
     report = examine(model, str(folder))
     assert not report.well and {c.name for c in report.checks if c.state == "wrong"} == {
         "lean against eager",
