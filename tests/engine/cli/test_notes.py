@@ -1,10 +1,20 @@
 """What commands say beside their result."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from engine.cli import main
+from engine.cli.notes import Idle
 
 SHORT = ("--max-new-tokens", "6")
+NO_LAB: Any = None
+
+
+def trace(*tokens: object) -> Any:
+    """A light one."""
+    return SimpleNamespace(tokens=tokens, head=SimpleNamespace(record="light"))
 
 
 def test_run_and_compare_say_when_a_threshold_cannot_fire(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -19,6 +29,17 @@ def test_run_and_compare_say_when_a_threshold_cannot_fire(pair: list[str], capsy
         assert main([*given, "--record", record]) == 0
         (told,) = [line for line in capsys.readouterr().err.splitlines() if "cannot fire" in line]
         assert told.startswith(f"{never}, {where}")
+
+
+def test_a_threshold_that_fired_once_can_fire() -> None:
+    """Whatever comes before and after; nothing is run again to see."""
+    draft, relaxed = SimpleNamespace(origin="draft"), SimpleNamespace(origin="relaxed")
+    quiet, fired = trace(draft, draft), trace(draft, relaxed)
+    for traces in ([fired], [quiet, fired], [fired, quiet]):
+        seen = Idle(("easd", {}))
+        for one in traces:
+            seen.add(one)
+        assert seen.note(NO_LAB) == ""
 
 
 def test_a_default_that_is_this_pair_s_own_is_told(capsys: pytest.CaptureFixture[str]) -> None:

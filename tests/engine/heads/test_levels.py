@@ -196,6 +196,7 @@ def test_a_run_takes_a_memory_of_its_own_size_and_looks_at_no_more_than_it_needs
     memory = levels.memory(Owner(), head.memory, 300)
     sizes = [levels._size(memory, at, rows) for at, rows in ((9, 3), (252, 3), (253, 3), (600, 5))]
     assert sizes == [(4, 256), (4, 256), (4, 512), (8, 768)]  # looked at, of 768
+    assert levels._size(memory, 765, 3) == (4, 1024) and memory.slots > 768  # padding has a slot as well
 
 
 def test_heads_follow_the_targets_switch(zoo: Zoo, tmp_path: Path) -> None:

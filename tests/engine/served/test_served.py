@@ -350,6 +350,15 @@ def test_the_commands_import_and_export_the_same(tmp_path: Path, capsys: pytest.
         assert (row["drafted"], row["accepted"], row["tokens"]) == (9, 5, len(sd().tokens))
         assert row["rounds"] == (None if names == "llamacpp" else 3)
         assert len(list(out.glob("*.gz"))) == (names == "vllm"), "only vLLM tells the order"
+    assert main(["export", str(tmp_path / "run.jsonl"), "--names", "vllm"]) == 0
+    (tmp_path / "said.jsonl").write_text(capsys.readouterr().out)
+    files = [str(tmp_path / "said.jsonl")] * 2 + [str(SAMPLES / "vllm.log")]
+    assert main(["import", *files, "--out", str(tmp_path / "two")]) == 0
+    said = capsys.readouterr().out
+    assert "2 requests        6  2.667 (" in said and "2 lines of a log        -  2.250 (" in said
+    assert "vLLM, t, requests: accepted to position 1, 2, ...: 1.000, 0.333, 0.333\n" in said
+    assert "2 of 4 reports tell their passes in order; their light traces are in" in said
+    assert [len(Trace.load(file).rounds) for file in (tmp_path / "two").iterdir()] == [3, 3]
     assert main(["import", *(str(SAMPLES / name) for name in FOUND)]) == 0
     said = capsys.readouterr().out
     assert "SGLang" in said and "not told" in said
