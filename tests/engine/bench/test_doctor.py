@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,16 +12,31 @@ import pytest
 import torch
 
 from engine.bench import contenders
-from engine.bench.doctor import Check, _behind, _blocks, _levels, _methods, _pieces, examine
+from engine.bench.doctor import (
+    TEXT,
+    Check,
+    _alike,
+    _behind,
+    _blocks,
+    _checks,
+    _figures,
+    _levels,
+    _methods,
+    _pieces,
+    _seconds,
+    examine,
+)
 from engine.cli import main
 from engine.errors import ConfigError, EngineFault
 from engine.heads.graphs import Levels
 from engine.lab import Lab
-from engine.model import Model, load_model, splitkv
+from engine.model import Model, Session, load_model, splitkv
+from engine.model.decoder import Rows
 from engine.model.graphs import Again, GraphedDecoder
 from engine.model.lean import LeanDecoder
 from engine.trace.events import RunEnded
 from tests.engine.model import readers, tiny
+from tests.engine.model.test_graphs import Faulty
 from tests.engine.zoo import Zoo
 from tests.typed import known
 
@@ -82,7 +98,7 @@ def test_a_place_that_is_no_name_is_refused(out: str, capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == f"error: --out takes the name of a file, not '{out}'.\n"
 
 
-@pytest.mark.parametrize("by", [1.5, float("nan")])
+@pytest.mark.parametrize("by", [1.01, float("nan")])
 def test_a_wrong_path_is_told(zoo: Zoo, short: None, by: float) -> None:
     """Also one that gives no numbers, by which no run goes on."""
     folder = zoo.path("llama")
@@ -93,6 +109,88 @@ def test_a_wrong_path_is_told(zoo: Zoo, short: None, by: float) -> None:
         "lean against eager",
         "static pass, not captured against eager",
     }
+
+
+class Odd:
+    """A decoder that is wrong in one of its sequences."""
+
+    why_chains = ""
+
+    def __init__(self, lean: LeanDecoder, wrong: int) -> None:
+        self.lean, self.wrong = lean, wrong
+
+    def cache(self, capacity: int) -> Any:
+        self.wrong -= 1
+        return self.lean.cache(capacity)
+
+    def run(self, *given: Any) -> Rows:
+        rows = self.lean.run(*given)
+        return replace(rows, logits=2 * rows.logits) if self.wrong == 0 else rows
+
+
+@torch.inference_mode()
+def test_a_path_is_right_only_if_it_is_so_each_time(zoo: Zoo) -> None:
+    """The first sequence, and the next one, which may take over what that left."""
+    model, ids = zoo.model("llama", layers=2), list(range(5, 5 + TEXT))
+    lean = known(LeanDecoder, model.decoder)
+    whole = model.session(TEXT).forward(ids).logits[-1]
+    odd: list[Any] = [Odd(lean, wrong) for wrong in (1, 2, 3)]
+    states = [_alike("odd", decoder, model, ids, whole, 1e-3).state for decoder in odd]
+    assert states == ["wrong", "wrong", "ok"]
+
+
+def test_what_cannot_be_captured_is_told_with_its_reason(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although plain passes take its place, which are right."""
+    monkeypatch.setattr("engine.bench.doctor.Again", Faulty)
+    folder = zoo.path("llama", layers=2)
+    wrong = [check for check in _checks(load_model(folder, "cpu"), str(folder)) if check.state == "wrong"]
+    assert [check.name.split(" (")[0].split(",")[0] for check in wrong] == [
+        "static level",
+        "static block",
+        "static pass",
+    ]
+    assert all("not permitted when stream is capturing" in check.told for check in wrong)
+
+
+def test_the_median_of_some_times_is_told_after_two_that_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, took = [0.0], iter([90.0, 80.0, 1.0, 7.0, 2.0])
+
+    def work() -> None:
+        clock[0] += next(took)
+
+    monkeypatch.setattr("engine.bench.doctor.perf_counter", lambda: clock[0])
+    assert _seconds(work, torch.device("cpu"), 3) == 2.0 and not list(took)
+
+
+def test_figures_are_in_their_units_and_of_what_they_name(
+    zoo: Zoo, short: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second at everything; of passes so many rows, captured or not."""
+    model = zoo.model("llama", layers=2)
+    decoder = GraphedDecoder(known(LeanDecoder, model.decoder), Again())
+    monkeypatch.setattr(model, "decoder", decoder)
+    monkeypatch.setattr("engine.bench.doctor.SIZES", (1, 8))
+    monkeypatch.setattr("engine.bench.doctor.BEHIND", (20,))
+    passes = list[tuple[int, int]]()
+
+    def seconds(work: Any, device: torch.device, times: int) -> float:
+        work()
+        if isinstance(work, partial) and isinstance(session := work.func.__self__, Session):  # type: ignore[attr-defined]
+            fed, captured = session.fed, decoder.captured + decoder.replayed
+            work()
+            passes.append((session.fed - fed, decoder.captured + decoder.replayed - captured))
+        return 1.0
+
+    monkeypatch.setattr("engine.bench.doctor._seconds", seconds)
+    monkeypatch.setattr("engine.bench.doctor.bandwidth", lambda device, megabytes: 5e9)
+    assert dict(_figures(model)) == {
+        "launch of an operation, microseconds": 1e5,  # ten of them a second
+        "read of one number, microseconds": 1e6,
+        "memory read, GB/s": 5.0,
+        **{f"{kind} pass over {rows} tokens, milliseconds": 1e3 for kind in ("captured", "plain") for rows in (1, 8)},
+        "captured pass behind 20 tokens, milliseconds": 1e3,
+    }
+    assert passes == [(1, 1), (8, 1), (1, 0), (8, 0)]
 
 
 @torch.inference_mode()
