@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from engine.bench.enlarged import HEADS, Enlarging, Size, enlarge, enlarge_head
+from engine.bench.enlarged import HEADS, Enlarging, Size, bytes_of, enlarge, enlarge_head
 from engine.cli import main
 from engine.errors import AssetError, ConfigError
 from engine.files.places import locate
@@ -64,7 +64,13 @@ def test_methods_draft_what_they_drafted(labs: tuple[Lab, Lab], method: str) -> 
 def test_what_is_added_is_not_silent_but_writes_nothing(enlarged: Path) -> None:
     """Weights that read are random everywhere, so that a pass costs what such a pass costs; those that write are zero
     beyond what the small model wrote."""
-    index = json.loads((enlarged / "target" / "model.safetensors.index.json").read_text())["weight_map"]
+    whole = json.loads((enlarged / "target" / "model.safetensors.index.json").read_text())
+    index, small = whole["weight_map"], Path(locate(get_preset("tiny").models["target"]))
+    layers = bytes_of(small, Size(1024, 14, 800))
+    assert layers < whole["metadata"]["total_size"] < 1.1 * layers  # norms and the small vocabulary besides
+    assert whole["metadata"]["total_size"] == sum(
+        tensor.nbytes for file in set(index.values()) for tensor in load_file(enlarged / "target" / file).values()
+    )
     last = load_file(enlarged / "target" / index["model.layers.13.mlp.down_proj.weight"])
     assert not last["model.layers.13.mlp.down_proj.weight"].any()
     assert not last["model.layers.13.self_attn.o_proj.weight"].any()
@@ -93,7 +99,7 @@ def test_nothing_is_begun_that_cannot_be_ended(
     assert "100 width" in capsys.readouterr().err and not (tmp_path / "x").exists()
     monkeypatch.setattr("engine.cli.enlarge.shutil.disk_usage", lambda _: SimpleNamespace(free=10**10))
     assert main(["enlarge", str(tmp_path / "y")]) == 2
-    assert "GB are needed" in capsys.readouterr().err and not list((tmp_path / "y").iterdir())
+    assert "About 19.6 GB are needed" in capsys.readouterr().err and not list((tmp_path / "y").iterdir())
 
 
 def test_other_refusals(enlarged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.model import Model
 from engine.nat.canvas import Canvas
 from engine.nat.cmlm import Candidates, Cmlm, hide, surest
-from engine.nat.files import begin_as, built, load_nat, save_nat
+from engine.nat.files import SYSTEMS, begin_as, built, load_nat, save_nat
 from engine.nat.network import Frozen, Shape
 from engine.nat.rewrite import RewriteNat
 from engine.nat.system import END, PAD
@@ -262,6 +262,14 @@ def test_a_rewriter_begins_with_a_masked_language_model(target: Model, tmp_path:
     other = built("rewrite_nat", target, Shape(width=32, layers=1, heads=2, step=40))
     with pytest.raises(AssetError, match="shape"):
         begin_as(other, tmp_path)
+
+
+@pytest.mark.parametrize("kind", SYSTEMS)
+def test_the_seed_decides_every_weight(kind: str, target: Model) -> None:
+    """Whatever was drawn before."""
+    one, other, again = (built(kind, target, SHAPE, seed).state_dict() for seed in (3, 4, 3))
+    assert all(torch.equal(weight, again[name]) for name, weight in one.items())
+    assert not all(torch.equal(weight, other[name]) for name, weight in one.items())
 
 
 def test_damaged_files_are_refused_in_words(target: Model, tmp_path: Path) -> None:
