@@ -1,15 +1,21 @@
 """Speeds by batch size: every method at every size on the same prompts, and from which size on speculation pays no more."""
 
 import json
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.bench import batches
 from engine.bench.batches import Speed, batch_speeds, stops_paying
 from engine.bench.contest import Spread
 from engine.cli import main
+from engine.trace.events import RunEnded
+from engine.trace.store import Trace
+from tests.engine.analysis.made import sd
 from tests.engine.zoo import Zoo
+from tests.typed import known
 
 
 def speed(method: str, batch: int, ratio: float) -> Speed:
@@ -50,6 +56,33 @@ def test_all_sizes_decode_the_same_prompts(zoo: Zoo, monkeypatch: pytest.MonkeyP
             0 < one.latency_s.median * (3 / batch) <= 9 / one.tokens_per_s.median * 1.001
         )  # within the batch's seconds
     assert rates["ar", 1].rounds == 9
+
+
+def test_tokens_seconds_and_latencies_are_those_of_all_batches(monkeypatch: pytest.MonkeyPatch):
+    """A response takes its prompt and its decoding; few prompts begin again; every repetition counts."""
+    clock, took, given = [0.0], iter([0.0, *4 * [2.0], *4 * [4.0]]), list[list[list[int]]]()
+
+    class Timed:
+        def run_batch(self, name: str, prompts: list[list[int]], **options: Any) -> list[Trace]:
+            given.append(prompts)
+            clock[0] += next(took)
+            *before, end = sd().events
+            ended = known(RunEnded, end)
+            ends = [replace(ended, prefill_ms=1e3 * first, total_ms=500.0) for (first,) in prompts]
+            return [Trace([*before, one]) for one in ends]
+
+    monkeypatch.setattr(batches, "perf_counter", lambda: clock[0])
+    lab: Any = Timed()
+    alone, joined = batch_speeds(lab, {"ar": ("ar", {})}, [[1], [2]], [1, 3], 8, 2)
+    assert given[0] == [[1]] and given[1:5] == given[5:] == [[[1]], [[2]], [[1]], [[1], [2], [1]]]
+    assert (alone.tokens, alone.rounds) == (joined.tokens, joined.rounds) == (21, 9)
+    assert astuple(alone.tokens_per_s) == (2.625, 1.75, 3.5, 2) and astuple(joined.tokens_per_s) == (
+        7.875,
+        5.25,
+        10.5,
+        2,
+    )
+    assert astuple(alone.latency_s) == pytest.approx((5.5 / 3, 5.5 / 3, 5.5 / 3, 2))
 
 
 def test_the_command(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

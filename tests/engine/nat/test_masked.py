@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.model import Model
@@ -262,6 +263,12 @@ def test_a_rewriter_begins_with_a_masked_language_model(target: Model, tmp_path:
     other = built("rewrite_nat", target, Shape(width=32, layers=1, heads=2, step=40))
     with pytest.raises(AssetError, match="shape"):
         begin_as(other, tmp_path)
+    file = tmp_path / "model.safetensors"
+    kept = load_file(file)
+    lost = max(name for name in kept if name.startswith("decoder."))
+    save_file({name: weight for name, weight in kept.items() if name != lost}, file)
+    with pytest.raises(AssetError, match=lost):
+        begin_as(rewriter, tmp_path)
 
 
 @pytest.mark.parametrize("kind", SYSTEMS)
