@@ -86,7 +86,7 @@ def test_what_cannot_be_a_parallel_drafter(crossed: Crossed, tmp_path: Path) -> 
     with pytest.raises(ModelMismatch, match="need one"):
         load_parallel(other, target)
     damaged = make_model(tmp_path / "damaged", "bart", layers=1)
-    for about in ({"mask": 96, "masks": 3}, {"mask": True, "masks": 0}):
+    for about in ({"mask": 96, "masks": 3}, {"mask": 5, "masks": 0}, {"mask": True, "masks": 3}):
         (damaged / META).write_text(json.dumps(about))
         with pytest.raises(AssetError, match="must name a mask, an id below 96"):
             load_parallel(damaged, target)

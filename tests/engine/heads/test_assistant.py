@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import AutoModelForCausalLM
 from transformers.generation.candidate_generator import SinglePositionMultiTokenCandidateGenerator
@@ -133,6 +134,10 @@ def test_the_assistant_of_another_target_is_refused_in_words(pair: Pair, zoo: Zo
         load_asset("mtp", str(assistant(tmp_path / "many", vocab=24)), lab.target)
     with pytest.raises(ModelMismatch, match="reads what a target of type gemma4 keeps"):
         load_asset("mtp", str(helper), zoo.model("llama", layers=3))
+    weights = load_file(helper / "model.safetensors")
+    save_file({name: x for name, x in weights.items() if "layers.1.mlp.up" not in name}, helper / "model.safetensors")
+    with pytest.raises(AssetError, match="not complete: 1 tensors are missing"):  # and would be random
+        load_asset("mtp", str(helper), lab.target)
     (helper / "model.safetensors").write_bytes(b"no tensors")
     with pytest.raises(AssetError, match="cannot be loaded"):
         load_asset("mtp", str(helper), lab.target)
