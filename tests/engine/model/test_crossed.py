@@ -66,6 +66,21 @@ def test_a_source_is_held_to_the_encoders_positions(crossed: Crossed) -> None:
             session.forward(tokens)
 
 
+def test_room_is_what_the_decoder_reads_and_slots_are_as_many_as_asked(crossed: Crossed) -> None:
+    """A source takes no room from it; one that the encoder cannot read leaves none."""
+    model = crossed.model("bart")
+    seam, source = some(model.seam), [7, 9, 5, EOS]
+    session = SourceSession(known(CrossDecoder, model.decoder), seam, (4, 6), model.vocab, model.device, 40, slots=60)
+    text = [*source, *seam.opening]
+    assert (session.left(source), session.left(text), session.left([7, *text])) == (
+        6,
+        6 - len(seam.opening),
+        -len(text) - 1,
+    )
+    session.forward(text)
+    assert (session.capacity, session.slots) == (10, 60)
+
+
 def test_looks_are_of_the_rows_that_have_logits(crossed: Crossed) -> None:
     model = crossed.model("bart")
     tokens = [*SOURCE, *some(model.seam).opening, *WRITTEN]

@@ -17,7 +17,7 @@ from engine.files.places import ROOT
 from engine.lab import Lab
 from engine.model import load_model, rewritten
 from engine.model.outline import outline
-from engine.model.rewritten import contents_of, source_of, unpack
+from engine.model.rewritten import Contents, contents_of, source_of, unpack
 from tests.engine.zoo import make_model
 
 TARGET, DRAFT = ROOT / "assets/tiny/target", ROOT / "assets/tiny/draft"
@@ -122,6 +122,11 @@ def test_blocks_are_told_and_a_dtype_may_be_chosen(tmp_path: Path, capsys: pytes
     told = capsys.readouterr().out
     assert told == f"tiny.gguf: llama, 8.3 M weights (Q4_0 100 %, F32 < 1 %), as bfloat16\n--target {folder}\n"
     assert {x.dtype for x in load_file(folder / "model.safetensors").values()} == {torch.bfloat16}
+
+
+def test_types_are_told_with_their_shares_the_largest_first() -> None:
+    found = Contents("llama", {"F32": 1, "Q6_K": 100, "Q4_K": 299})
+    assert (found.size, found.dtype, found.told()) == (400, "float16", "Q4_K 75 %, Q6_K 25 %, F32 < 1 %")
 
 
 def test_loading_a_file_names_the_command(tmp_path: Path) -> None:
