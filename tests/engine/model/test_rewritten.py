@@ -3,7 +3,9 @@
 import json
 import shutil
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import gguf
 import numpy as np
@@ -198,6 +200,23 @@ def test_masks_and_positions_beside_the_weights_change_no_dtype(tmp_path: Path) 
     size = sum(tensor.numel() for tensor in weights.values())
     assert (kept, dict(found.weights)) == ("float32", {"float32": size})
     assert all(torch.equal(x, weights[name]) for name, x in load_file(tmp_path / "new/model.safetensors").items())
+
+
+def test_weights_that_a_dtype_cannot_hold_or_a_disk_are_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = make_model(tmp_path / "old", layers=1)
+    weights = load_file(old / "model.safetensors")
+    weights["model.norm.weight"][3] = 1e5  # beyond float16
+    torch.save(weights, old / "pytorch_model.bin")
+    with pytest.raises(ConfigError, match=r"float16 cannot hold all weights of model\.norm\.weight\. Use --dtype bf"):
+        unpack(old, tmp_path / "half", "float16")
+    assert not list((tmp_path / "half").iterdir())
+    size = sum(tensor.numel() for tensor in weights.values())
+    for free, fits in ((4 * size, True), (4 * size - 1, False)):
+        monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
+        with nullcontext() if fits else pytest.raises(ConfigError, match="GB are needed"):
+            unpack(old, tmp_path / f"whole{free}")
 
 
 def test_a_tokenizer_that_reads_otherwise_once_it_is_written_is_told(
