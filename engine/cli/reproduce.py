@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.analysis.words import estimate
+from engine.cli.notes import tell
 from engine.cli.options import add_models, add_shard, load_lab
 from engine.cli.reproducing import Running, made
 from engine.errors import ConfigError
@@ -20,6 +21,19 @@ from engine.papers.results import FOLDER, follows, load, place, save, verdict_of
 from engine.papers.words import evidence, form, scaled
 
 Entry = tuple[Paper, Item]
+MODELS = (
+    "preset",
+    "target",
+    "draft",
+    "target_endpoint",
+    "target_model",
+    "eagle",
+    "asset",
+    "languages",
+    "dtype",
+)  # options that say which models make a result
+ALL = (*MODELS, "items", "times")  # and how many runs, and whether with speeds
+UNSAID: tuple[Any, ...] = (None, "", "auto", False, [])  # of options that were not given
 MARKS = {"holds": "+", "fails": "-", "open": "?", "missing": " "}
 
 
@@ -82,8 +96,8 @@ def handle(args: argparse.Namespace) -> int:
     for entry in wanted:
         paper, item = entry
         print(f"{paper.key}:{item.id} {item.name}: {item.shows}", file=sys.stderr)
-        if item.source:
-            _gather(args, item)
+        bearing = ALL if item.plans else MODELS if _gather(args, item) else ()
+        tell(_passed_over(args, *entry, bearing))
         result = made(paper, item, _lab(args, item, labs), running) if item.plans else _from_source(item)
         if result is None and not running.over():
             print(f"  {paper.key}:{item.id}: the rest is others'", file=sys.stderr)
@@ -91,7 +105,7 @@ def handle(args: argparse.Namespace) -> int:
         if result is None:
             print("stopped at the time that was given; run again to go on", file=sys.stderr)
             return 1
-        results.append(result | {"command": _again(args, *entry)})
+        results.append(result | {"command": _again(args, *entry, bearing)})
         save(paper, item, results[-1], args.out)
         if not args.json:
             print(as_text(entry, results[-1]))
@@ -120,24 +134,41 @@ def _lab(args: argparse.Namespace, item: Item, labs: dict[str, Lab]) -> Lab:
     return labs[preset]
 
 
-def _again(args: argparse.Namespace, paper: Paper, item: Item) -> str:
+def _again(args: argparse.Namespace, paper: Paper, item: Item, bearing: Sequence[str]) -> str:
     """The command that makes this result again."""
     words = ["python", "-m", "engine", "reproduce", f"{paper.key}:{item.id}"]
-    for name, option in (("preset", "pair"), ("target", "target"), ("draft", "draft"), ("items", "items")):
-        if (value := getattr(args, name)) is not None:
-            words += [f"--{option}", str(value)]
-    return shlex.join([*words, *(["--times"] if args.times else [])])
+    return shlex.join([*words, *(word for option in _given(args, bearing) for word in option)])
 
 
-def _gather(args: argparse.Namespace, item: Item) -> None:
-    """Make the files that an item reads, where one is missing or wanted anew; its commands are this program's own, and
-    one that says with `--out` which file it makes is run for that alone."""
+def _given(args: argparse.Namespace, names: Sequence[str]) -> list[list[str]]:
+    """Those of some options that were given, each as its words."""
+    found = list[list[str]]()
+    for name in names:
+        value, option = getattr(args, name), f"--{name.replace('_', '-')}"
+        if value is True:
+            found.append([option])
+        elif value not in UNSAID:
+            found += [[option, str(one)] for one in (value if isinstance(value, list) else [value])]
+    return found
+
+
+def _passed_over(args: argparse.Namespace, paper: Paper, item: Item, bearing: Sequence[str]) -> str:
+    """Which options that were given do not bear on an item that is read from files; empty where there are none."""
+    other = list(dict.fromkeys(option for option, *_ in _given(args, [name for name in ALL if name not in bearing])))
+    if not other:
+        return ""
+    return f"  {paper.key}:{item.id} is read from {', '.join(item.source)}; no bearing on that: {', '.join(other)}"
+
+
+def _gather(args: argparse.Namespace, item: Item) -> bool:
+    """Make the files that an item reads, where one is missing or wanted anew; whether one was. Its commands are this
+    program's own, and one that says with `--out` which file it makes is run for that alone."""
     there = {name for name in item.source if (ROOT / name).is_file() and not args.again}
     if there.issuperset(item.source):
-        return
+        return False
     from engine.cli import main  # noqa: PLC0415  (it knows this command)
 
-    models = [f"--{name}={value}" for name in ("preset", "target", "draft") if (value := getattr(args, name))]
+    models = [word for option in _given(args, MODELS) for word in option]
     for command in item.commands:
         words = shlex.split(command)[3:]
         if there.intersection(words):
@@ -145,6 +176,7 @@ def _gather(args: argparse.Namespace, item: Item) -> None:
         print(f"  {command}", file=sys.stderr)
         if status := main([*words, *models]):
             raise ConfigError(f"{command} ended with status {status}.")
+    return True
 
 
 def _from_source(item: Item) -> dict[str, Any]:

@@ -99,15 +99,37 @@ def test_only_the_files_that_are_missing_are_made(tmp_path: Path, monkeypatch: p
     ran = list[list[str]]()
     monkeypatch.setattr(reproduce, "ROOT", tmp_path)
     monkeypatch.setattr("engine.cli.main", lambda words: ran.append(list(words)))
-    args = Namespace(again=False, preset=None, target=None, draft=None)
+    args = asked()
     (tmp_path / "a.json").write_text("{}")
-    reproduce._gather(args, item)
+    assert reproduce._gather(args, item)
     assert ran == [["bench", "--out", "b.json"], ["speed"]]
     (tmp_path / "b.json").write_text("{}")
-    reproduce._gather(args, item)
+    assert not reproduce._gather(args, item)
     assert len(ran) == 2
-    reproduce._gather(Namespace(**{**vars(args), "again": True, "preset": "tiny"}), item)
-    assert ran[2:] == [[*words, "--preset=tiny"] for words in (["bench", "--out", "a.json"], *ran[:2])]
+    assert reproduce._gather(asked(again=True, target="mine", asset=["prm=a", "medusa=b"]), item)
+    models = ["--target", "mine", "--asset", "prm=a", "--asset", "medusa=b"]
+    assert ran[2:] == [[*words, *models] for words in (["bench", "--out", "a.json"], *ran[:2])]
+
+
+def test_a_result_names_the_options_that_made_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Heads and types of numbers too; an item that is read from files passes over models and prompts, and says so."""
+    paper, item = chosen("easd:T1")[0]
+    args = asked(target="mine", eagle="a head", asset=["prm=a"], dtype="float64", items=3, times=True)
+    words = "--target mine --eagle 'a head' --asset prm=a --dtype float64 --items 3 --times"
+    assert reproduce._again(args, paper, item, reproduce.ALL) == f"python -m engine reproduce easd:T1 {words}"
+    assert main(["reproduce", "heterospec:T4", "--target", "mine", "--items", "2", "--out", str(tmp_path)]) == 0
+    read = "docs/results/heterospec.json, docs/results/heterospec-strata.json"
+    assert f"T4 is read from {read}; no bearing on that: --target, --items" in capsys.readouterr().err
+    assert json.loads((tmp_path / "heterospec-T4.json").read_text())["command"].endswith("reproduce heterospec:T4")
+    assert main(["reproduce", "heterospec:T4", "--out", str(tmp_path)]) == 0
+    assert "no bearing" not in capsys.readouterr().err
+
+
+def asked(**given: Any) -> Namespace:
+    """The options of `reproduce`, some of them given."""
+    usual = {"again": False, "preset": None, "target": None, "draft": None, "target_endpoint": None, "eagle": None}
+    more: dict[str, Any] = {"target_model": "", "asset": [], "languages": "", "dtype": "auto", "items": None, "times": False}
+    return Namespace(**usual | more | given)
 
 
 def test_what_cannot_be_run_is_said(capsys: pytest.CaptureFixture[str]) -> None:
