@@ -40,7 +40,8 @@ def test_an_item_is_run_gone_on_with_and_shared(zoo: Zoo, tmp_path: Path, capsys
     given = [*pair, "--threads", "1", "--out", str(tmp_path / "out"), "--keep", str(tmp_path / "keep")]
     assert main(["reproduce", "easd:T3", "--items", "1", *given]) == 0
     told = capsys.readouterr()
-    assert "Verdict: not confirmed" in told.out and "4 of 4 runs" in told.err, "one prompt has no interval"
+    assert told.out.endswith("Verdict: not confirmed.\n") and "4 of 4 runs" in told.err, "one prompt has no interval"
+    assert "This pair, " in told.out and "mbedded" not in told.out, "what an entry says of the embedded pair"
     assert "left out: rsd: RSD needs an asset of the role prm" in told.err
     result = json.loads((tmp_path / "out" / "easd-T3.json").read_text())
     assert [run["label"] for run in result["runs"]] == ["ar", "draft_alone", "sd", "easd"]
@@ -128,7 +129,14 @@ def test_a_result_names_the_options_that_made_it(capsys: pytest.CaptureFixture[s
 def asked(**given: Any) -> Namespace:
     """The options of `reproduce`, some of them given."""
     usual = {"again": False, "preset": None, "target": None, "draft": None, "target_endpoint": None, "eagle": None}
-    more: dict[str, Any] = {"target_model": "", "asset": [], "languages": "", "dtype": "auto", "items": None, "times": False}
+    more: dict[str, Any] = {
+        "target_model": "",
+        "asset": [],
+        "languages": "",
+        "dtype": "auto",
+        "items": None,
+        "times": False,
+    }
     return Namespace(**usual | more | given)
 
 
