@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from engine.analysis.quality import Response, Responses, measures
+from engine.analysis.rows import AGAINST
 from engine.bench.batches import METHODS
 from engine.bench.bookkeeping import bookkeeping
 from engine.bench.busy import beside
@@ -220,7 +221,8 @@ def _report(lab: Lab, times: Times) -> dict[str, Any]:
 def _quality(lab: Lab, times: Times, problems: Sequence[Problem]) -> dict[str, dict[str, Any]]:
     """The measures of `engine.analysis.quality` on what each contender wrote in the last repetition."""
     answers = {n: _answers(lab, times.total(n), problems) for n in times.names if not n.endswith(" full")}
-    return {name: measures(own, answers["ar"], {p.family for p in problems}) for name, own in answers.items()}
+    told = {name: measures(own, answers["ar"], {p.family for p in problems}) for name, own in answers.items()}
+    return told | {"ar": {name: one for name, one in told["ar"].items() if not name.endswith(AGAINST)}}
 
 
 def _answers(lab: Lab, lap: Lap, problems: Sequence[Problem]) -> Responses:
