@@ -261,7 +261,7 @@ def _tables_text(report: dict[str, Any], names: Sequence[str], ks: Sequence[int]
         "tokens per target call (correction or bonus counted), mean over problems with 95 % interval; tokens/s of "
         "decoding"
     ]
-    lines.append(f"{'method':44}" + "".join(f"{f'{k} trajectories':>30}" for k in ks))
+    lines.append(f"{'method':44}" + "".join(f"{'1 trajectory' if k == 1 else f'{k} trajectories':>30}" for k in ks))
     for name in names:
         cells = [next(c for c in report["over_k"] if c["method"] == name and c["k"] == k) for k in ks]
         speeds = [f"{c['tokens_per_s']:.0f}/s" if c["tokens_per_s"] else "-" for c in cells]

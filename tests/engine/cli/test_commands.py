@@ -553,7 +553,8 @@ def test_trajectories_from_a_series_to_the_page_s_file(
     rows = tmp_path / "build" / "compare.jsonl"
     before = rows.read_text()
     assert main(series) == 0 and rows.read_text() == before  # nothing is run twice
-    assert "tokens per target call" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "tokens per target call" in told and "1 trajectory  " in told and "2 trajectories\n" in told
     for action in ("tables", "overlap", "acceptance"):
         assert main(["trajectories", action, str(rows), "--ks", "1,2", *pair]) == 0
         assert capsys.readouterr().out
