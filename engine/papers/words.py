@@ -91,7 +91,14 @@ def evidence(check: Check, told: Cell) -> str:
         wanted = f"{LEAST.get(check.relation, '')}{check.times:g} was wanted"
         return f"{outcome}: {words}, {factor}{_whose(check.than)} {estimate(than, shape)}; {wanted}{known}"
     bound = f" against {estimate(than, shape)}" if than else _wanted(check, scale)
-    return f"{outcome}: {words}{bound}{known}"
+    return f"{outcome}: {words}{bound}{known}{_near(check, told, scale)}"
+
+
+def _near(check: Check, told: Cell, scale: float) -> str:
+    """Why numbers without an interval leave a statement open, where it is that they lie too near each other."""
+    within = f"{scale * check.margin:g}" if check.margin else f"{100 * check.scatter:g} %" if check.scatter else ""
+    bare = any(one and one["low"] is None for one in (told["ours"], told["than"]))
+    return f"; up to {within} apart decides nothing" if within and bare and told["outcome"] == "open" else ""
 
 
 def _whose(q: Quantity) -> str:

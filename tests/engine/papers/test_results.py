@@ -164,6 +164,24 @@ def test_a_factor_is_told_beside_the_number_that_it_multiplies() -> None:
 
 
 @pytest.mark.parametrize(
+    ("ours", "more", "told"),
+    [
+        (
+            0.86,
+            {"value": 0.89, "margin": 0.05},
+            "left open: 0.860, wanted above 0.89; up to 0.05 apart decides nothing",
+        ),
+        (0.86, {"value": 0.9, "scatter": 0.1}, "left open: 0.860, wanted above 0.9; up to 10 % apart decides nothing"),
+        (0.96, {"value": 0.89, "margin": 0.05}, "holds: 0.960, wanted above 0.89"),
+        (0.86, {"value": 0.89}, "left open: 0.860, wanted above 0.89"),
+    ],
+)
+def test_numbers_without_an_interval_say_how_near_is_too_near(ours: float, more: dict[str, Any], told: str) -> None:
+    asked = Check("It is.", Quantity(path="a.overlap"), "above", **more)
+    assert evidence(asked, decided(asked, lambda _: Interval(ours, None, None, 1))) == told
+
+
+@pytest.mark.parametrize(
     ("measure", "asked", "told"),
     [
         ("tau", ("within", 0.1, 0.8), "0.500 (0.200 to 0.700) tokens a target call, wanted 0.1 to 0.8"),
