@@ -101,6 +101,13 @@ def estimate(found: Mapping[str, Any] | None, form: str) -> str:
     return mean if found["low"] is None else f"{mean} ({found['low']:{form}} to {found['high']:{form}})"
 
 
+def points(found: Mapping[str, Any] | None, form: str) -> str:
+    """A difference of shares as `estimate` tells an interval, in hundredths of the whole, which are no per cent of a
+    share: from 95 % to 88 % is 7 points."""
+    ends = ("mean", "low", "high")
+    return estimate(found and {end: None if found[end] is None else 100 * found[end] for end in ends}, form)
+
+
 def count(n: int, one: str) -> str:
     """A number and its noun: 1 token, 2 tokens."""
     return f"{n} {one}{'' if n == 1 else 's'}"

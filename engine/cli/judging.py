@@ -14,7 +14,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from engine.analysis.judge import OWN, against_rules
-from engine.analysis.words import estimate
+from engine.analysis.words import points
 from engine.cli.notes import tell
 from engine.cli.options import load_lab
 from engine.errors import AssetError, ConfigError
@@ -119,12 +119,16 @@ def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
     result = report(collect(found, lines)) | _about(args, lab, task, judge)
     named = f"judge-{task}{_variant(args)}"
     write(args.out / f"{named}.json", (json.dumps(result, indent=1) + "\n").encode())
-    notes = "".join(f"{note}\n\n" for note in result["notes"])
-    page = f"{notes}{table(task, result)}\n\n{_claims(result)}\nMade by `{args.given}`.\n"
-    write(args.out / f"{named}.md", f"# AutoJudge on {task}\n\n{page}".encode())
+    write(args.out / f"{named}.md", f"# AutoJudge on {task}\n\n{page(result)}".encode())
     if not args.json:
-        print(page)
+        print(page(result))
     return result
+
+
+def page(result: Mapping[str, Any]) -> str:
+    """A result in Markdown: what has to be known to read it, its rows, what they say about the claims."""
+    notes = "".join(f"{note}\n\n" for note in result["notes"])
+    return f"{notes}{table(result['task'], result)}\n\n{_claims(result)}\nMade by `{result['command']}`.\n"
 
 
 def _variant(args: argparse.Namespace) -> str:
@@ -275,7 +279,7 @@ def _about(args: argparse.Namespace, lab: Lab, task: str, judge: Judge) -> dict[
     }
 
 
-def _claims(result: dict[str, Any]) -> str:
+def _claims(result: Mapping[str, Any]) -> str:
     """What the numbers say about the claims, whichever way."""
     rows = {row["name"]: row for row in result["rows"]}
     sd, own = result["rows"][0], rows[OWN]
@@ -283,7 +287,7 @@ def _claims(result: dict[str, Any]) -> str:
     lines = [
         f"- At the 90 % recall threshold ({result['threshold']:.4f}) AutoJudge accepts {own['accepted_per_call']:.2f} "
         f"drafted tokens a target call, {more} than {sd['name'].upper()} with the same window "
-        f"({sd['accepted_per_call']:.2f}); accuracy drops by {estimate(own['accuracy_drop'], '.1%')} on "
+        f"({sd['accepted_per_call']:.2f}); accuracy drops by {points(own['accuracy_drop'], '.1f')} points on "
         f"{result['problems']} held-out problems.",
         _claim("top-K", result["above_topk"], result["gap_to_topk"]),
     ]
@@ -297,7 +301,6 @@ def _claims(result: dict[str, Any]) -> str:
 def _claim(what: str, above: Mapping[str, Any] | None, gap: Mapping[str, Any] | None) -> str:
     if above is None or gap is None:
         return f"- Its curve shares no range with that of {what}."
-    where = (
-        f"at or above that of {what} on {above['mean']:.0%} of the common range, by {estimate(gap, '+.1%')} on average"
-    )
-    return f"- Its curve of accuracy against tokens a target call lies {where}."
+    where = f"at or above that of {what} on {above['mean']:.0%} of the common range"
+    by = f"by {points(gap, '+.1f')} points on average"
+    return f"- Its curve of accuracy against tokens a target call lies {where}, {by}."

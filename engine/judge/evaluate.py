@@ -20,7 +20,7 @@ from engine.analysis.intervals import (
     speedup_interval,
 )
 from engine.analysis.judge import Curve, accuracy, mean_gap, share_above
-from engine.analysis.words import estimate
+from engine.analysis.words import estimate, points
 from engine.judge.memo import MemoModel
 from engine.tasks.problem import Problem
 from engine.tasks.references import bleu_of
@@ -266,16 +266,16 @@ def _speed(score: Score, plain: Score) -> dict[str, Any]:
 def table(task: str, result: Mapping[str, Any]) -> str:
     """The rows as Markdown; BLEU of translations, and speeds where times were taken."""
     rows: Sequence[Mapping[str, Any]] = result["rows"]
-    drop = f"drop against {rows[0]['name'].upper()}, 95 % interval"
+    drop = f"drop against {rows[0]['name'].upper()}"
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "tokens a target call": lambda row: f"{row['tokens_per_call']:.2f}" if row["calls"] else "-",
         "accuracy": lambda row: estimate(row["accuracy"], ".1%"),
-        drop: lambda row: estimate(row["accuracy_drop"], "+.1%"),
+        f"{drop}, points, 95 % interval": lambda row: points(row["accuracy_drop"], "+.1f"),
     }
     if any(row.get("bleu") for row in rows):
         columns |= {
             "BLEU": lambda row: estimate(row.get("bleu"), ".1f"),
-            f"BLEU's {drop}": lambda row: estimate(row.get("bleu_drop"), "+.1f"),
+            f"BLEU's {drop}, 95 % interval": lambda row: estimate(row.get("bleu_drop"), "+.1f"),
         }
     columns["same text"] = lambda row: f"{row['same_text_as_sd']:.0%}"
     if any(row.get("speedup") for row in rows):

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from engine.cli import main
-from engine.cli.judging import _contents
+from engine.cli.judging import _contents, page
 from engine.errors import ConfigError
 from engine.files.held import hold
+from engine.files.places import ROOT
 from engine.judge.classifier import Settings, scores_of
 from engine.judge.problems import limit_of
 from engine.judge.store import read_mined
@@ -504,6 +505,17 @@ def test_from_translations_to_results(
     rows = json.loads((tmp_path / "judge-translation.json").read_text())["rows"]
     assert "math" not in {row["group"] for row in rows} and all(row["bleu_drop"]["n"] == 2 for row in rows[1:])
     assert "BLEU's drop against SD" in (tmp_path / "judge-translation.md").read_text()
+
+
+def test_recorded_evaluations_are_told_in_points() -> None:
+    """The pages of docs/results are what their numbers give; a loss of right answers is no per cent of them."""
+    pages = sorted((ROOT / "docs/results").glob("judge-*.md"))
+    for path in pages:
+        result = json.loads(path.with_suffix(".json").read_text())
+        assert path.read_text() == f"# AutoJudge on {result['task']}\n\n{page(result)}", path.name
+    text = (ROOT / "docs/results/judge-arithmetic.md").read_text()
+    assert len(pages) == 5 and "accuracy drops by 7.3 (5.6 to 9.0) points on 1000" in text
+    assert "drop against SD, points, 95 % interval" in text and "| +42.4 (+39.1 to +45.6) |" in text
 
 
 def test_an_edited_file_of_problems_is_another_evaluation(tmp_path: Path) -> None:
