@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from engine.analysis.words import count
 from engine.bench.contenders import kept, ours
 from engine.bench.contest import Spread, Times, contest
 from engine.cli.batchbench import tell
@@ -136,11 +137,10 @@ def _told(choice: Choice) -> dict[str, Any]:
 
 
 def _text(result: dict[str, Any]) -> str:
-    lines = [
-        f"on {result['device']} with {result['threads']} threads, at most {result['max_new_tokens']} tokens a text"
-    ]
+    used = count(result["threads"], "thread")
+    lines = [f"on {result['device']} with {used}, at most {result['max_new_tokens']} tokens a text"]
     for task, found in result["tasks"].items():
-        lines += ["", f"{task}, {found['prompts']} prompts: tokens per second"]
+        lines += ["", f"{task}, {count(found['prompts'], 'prompt')}: tokens per second"]
         lines += [f"  {name:45} {row['median']:8.1f}" for name, row in found["tokens_per_s"].items()]
         for row in found["auto"]:
             best, ar = (Spread(**row[key]) for key in ("over_best", "over_ar"))

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from engine.analysis.words import count
 from engine.bench.batches import METHODS, Speed, batch_speeds, stops_paying
 from engine.cli.options import load_lab, readable
 from engine.cli.progress import track
@@ -83,8 +84,8 @@ def tell(args: argparse.Namespace, result: dict[str, Any], text: Callable[[dict[
 def _text(result: dict[str, Any], speeds: Sequence[Speed]) -> str:
     width = max(24, *(len(one.method) for one in speeds))
     lines = [
-        f"{result['prompts']} prompts of {result['task']}, at most {result['max_new_tokens']} tokens each, on "
-        f"{result['device']} with {result['threads']} threads",
+        f"{count(result['prompts'], 'prompt')} of {result['task']}, at most {result['max_new_tokens']} tokens each, on "
+        f"{result['device']} with {count(result['threads'], 'thread')}",
         "",
         f"{'method':{width}} {'batch':>5} {'tokens/s':>10} {'s a response':>13} {'times ar':>9}",
     ]

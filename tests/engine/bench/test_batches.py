@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from engine.analysis.words import count
 from engine.bench import batches
 from engine.bench.batches import Speed, batch_speeds, stops_paying
 from engine.bench.contest import Spread
@@ -107,6 +109,7 @@ def test_the_command(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["bench", *pair, *short, "--batch", "2", "--methods", "pld"]) == 0
     out = capsys.readouterr().out
     assert "s a response" in out and "pld: " in out
+    assert f" with {count(torch.get_num_threads(), 'thread')}\n" in out
     for sizes in ("0,1", "a", "", "1,1000000"):
         with pytest.raises(SystemExit):
             main(["bench", *pair, "--batch", sizes])

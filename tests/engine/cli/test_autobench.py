@@ -49,7 +49,8 @@ def test_the_command_and_what_the_readme_says_of_it(
     asked = ["bench", "--auto", *pair, "--items", "1", "--max-new-tokens", "6", "--repetitions", "1"]
     asked += ["--methods", "sd:gamma=2,sd:gamma=auto"]
     assert main([*asked, "--task", "sentences", "--out", str(out)]) == 0
-    assert "of sd:gamma=2" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "of sd:gamma=2" in told and "sentences, 1 prompt: " in told
     found = json.loads(out.read_text())
     assert list(found["tasks"]) == ["sentences"] and found["costs"]["model"]["passes"]
     row, kept = found["tasks"]["sentences"]["auto"]
