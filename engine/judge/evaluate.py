@@ -121,12 +121,21 @@ def settings(
     for group, (name, swept) in {"own": (judge, thresholds), **({"transfer": other} if other else {})}.items():
         words, knobs = "autojudge" if group == "own" else group, base | {"judge": name}
         found.append(Setting(f"{words} (90 % recall)", group, method, knobs))
-        found += [Setting(f"{words} {t:.4f}", group, method, knobs | {"judge_threshold": t}) for t in swept]
+        found += [
+            Setting(f"{words} {told}", group, method, knobs | {"judge_threshold": t})
+            for t, told in zip(swept, _apart(swept), strict=True)
+        ]
     found += [Setting(f"top-{k}", "topk", family.top_k, base | {"accept_k": k}) for k in ks]
     rules = {"math only": 0, "math & top-4": 4, "math & top-16": 16} if math else {}
     found += [Setting(name, "math", family.math, base | {"math_k": k}) for name, k in rules.items()]
     found.append(Setting("target alone", "target", "ar"))
     return [*found, Setting("draft alone", "draft", "draft_alone")] if not family.trunk else found
+
+
+def _apart(thresholds: Sequence[float]) -> list[str]:
+    """Thresholds with four decimals, or as many as tell them apart: they name what their settings gave."""
+    told = ([f"{t:.{digits}f}" for t in thresholds] for digits in (4, 5, 6))
+    return next((names for names in told if len(set(names)) == len(names)), [str(t) for t in thresholds])
 
 
 # One problem: per setting correct, tokens, accepted, calls, same text, microseconds, and counts of a translation.

@@ -34,6 +34,8 @@ def test_settings_cover_all_groups() -> None:
     }
     assert len({s.name for s in found}) == len(found)
     assert "transfer" not in [s.group for s in settings(16, [0.1], "arithmetic", None)]
+    close = [s.name for s in settings(16, [0.00007, 0.000139, 0.5], "functions", None) if s.group == "own"]
+    assert close[1:] == ["autojudge 0.00007", "autojudge 0.00014", "autojudge 0.50000"], "each has a name of its own"
 
 
 def test_numbers_of_the_report() -> None:
