@@ -354,6 +354,9 @@ def quality_lines(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _cell(value: Any) -> str:
+    """Three digits of a fraction, and all before the point: 1.78, 1068."""
     if value is None:
         return "-"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"

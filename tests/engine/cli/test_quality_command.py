@@ -9,7 +9,7 @@ import pytest
 
 from engine.analysis.intervals import as_json, gap_interval, mean_interval
 from engine.cli import main
-from engine.cli.compare import quality_lines
+from engine.cli.compare import as_text, quality_lines
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.methods import CARDS
@@ -81,6 +81,12 @@ def test_all_is_every_method_that_does_not_refuse_the_task_and_a_text_has_one_ve
 
 
 @pytest.mark.thorough
+def test_speeds_above_a_thousand_are_written_out() -> None:
+    row = {"tokens_per_s": 1141.4, "tau": 4.756, "cost_ratio": 0.00135, "tokens": 12345, "quality": {}}
+    told = as_text({"dflash": row, "ar": {**row, "tokens_per_s": 999.7}}).splitlines()
+    assert told[1].split() == ["dflash", "12345", "-", "-", "4.76", "-", "1141", "0.00135", "-"] and " 1000 " in told[2]
+
+
 def test_bench_tells_quality_of_the_answers_it_timed(
     pair: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
