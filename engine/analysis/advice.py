@@ -291,14 +291,15 @@ def _kind(name: str, found: Sequence[Option], batches: Sequence["Batch"]) -> dic
     best = choose(found)
     spread = best.speedup
     low, high = (spread.low, spread.high) if spread else (None, None)
-    rivals = {option.method: option for option in sorted(found, key=_mean) if option.method != best.method}
+    ranked = sorted(found, key=_mean, reverse=True)
+    rivals = {option.method: option for option in reversed(ranked) if option.method != best.method}
     return {
         "kind": name,
         "prompts": len(best.each),
         "best": best.to_json(),
         "pays": None if low is None or high is None or low <= 1 <= high else low > 1,
         "close": [call for rival in rivals.values() if (call := _close(best, rival))],
-        "options": [option.to_json() for option in sorted(found, key=_mean, reverse=True)],
+        "options": [option.to_json() for option in ranked],
         "batches": [batch.fastest(found) for batch in batches],
     }
 

@@ -267,6 +267,10 @@ def test_a_rival_that_is_close_is_told_with_how_many_prompts_would_tell() -> Non
     assert call["prompts"] == max(9, math.ceil(8 * (half / math.log(1.2)) ** 2)) and call["low"] <= 1
     same = option("same", *[(100.0, ms, 100.0, 100.0) for ms in (49.0, 51.2)] * 4)
     assert told(best, same)["close"][0]["prompts"] is None, "a difference of a thousandth is not worth measuring"
+    alike = [replace(unsure, knobs={"gamma": gamma}) for gamma in (2, 3)]
+    row = told(best, *alike)
+    listed = next(one["label"] for one in row["options"] if one["method"] == "unsure")
+    assert row["close"][0]["label"] == listed == "unsure:gamma=2", "of settings that are as fast the one listed first"
     single = told(option("best", (100.0, 50.0, 100.0, 100.0)), option("other", (100.0, 60.0, 100.0, 100.0)))
     assert single["close"] == [
         {"label": "other", "ratio": pytest.approx(1.2), "low": None, "high": None, "prompts": None}
