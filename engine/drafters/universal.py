@@ -33,6 +33,7 @@ class Universal:
     WRITES_AS: ClassVar[str] = "model"
     DISTRIBUTIONS: ClassVar[bool] = False
     WANTS: ClassVar[tuple[str, ...]] = ()
+    AS_TEXT: ClassVar[bool] = True  # which pieces both tokenizers know does not limit what it drafts
     DECODER_ONLY: ClassVar[str] = "it hands the draft model one text, and knows of no source beside it."
     taps: tuple[int, ...] = ()
 

@@ -255,7 +255,8 @@ class Pair:
     def otherwise(self, card: Card) -> str:
         """How a card runs otherwise on these models than elsewhere, in sentences: as a chain, drafted for by a model
         with other ids, or by a loaded head that is not captured; empty when it does not."""
-        bridges = [found.words() for role, found in self.bridges().items() if role in card.needs]
+        crossed = {} if getattr(DRAFTERS[card.drafter], "AS_TEXT", False) else self.bridges()
+        bridges = [found.words() for role, found in crossed.items() if role in card.needs]
         heads = [role for role in self.assets_of(card, card.resolve({})) if role in self._assets]
         return " ".join(filter(None, (self.adapted(card), *bridges, *map(self.uncaptured, heads))))
 

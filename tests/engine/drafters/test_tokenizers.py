@@ -22,6 +22,7 @@ from engine.draft import Draft
 from engine.drafters.universal import added, following
 from engine.errors import ConfigError, ModelMismatch
 from engine.lab import Lab
+from engine.methods import get_card
 from engine.model import BridgedSession, Session, Tokenizer, bridge
 from engine.model.bridge import spellings
 from engine.parts import writing
@@ -277,6 +278,13 @@ def test_methods_write_what_ar_writes(zoo: Zoo, method: str, tmp_path: Path) -> 
         got = lab.run(method, prompt, max_new_tokens=20, **({"top_beta": 1} if method == "cm_asd" else {}))
         assert got.token_ids == want and sum(r.drafted for r in got.rounds) > 5
         check_counts(got, 20)
+
+
+def test_only_what_drafts_common_pieces_says_how_many_there_are() -> None:
+    """Universal assistance drafts any of the target's tokens, as its text is cut anew."""
+    lab = mixed_lab()
+    told = "3 pieces of the draft's 4 are also among the target's 4, and only those can be drafted"
+    assert told in lab.otherwise(get_card("sd")) and lab.otherwise(get_card("universal")) == ""
 
 
 def test_a_copy_with_its_ids_shuffled_is_still_always_right(zoo: Zoo, tmp_path: Path) -> None:
