@@ -8,6 +8,7 @@ import { perCall, times } from "./draw.js";
 import { offer } from "./figure.js";
 import { hush } from "./hush.js";
 import { drafted, plainOf, roundsOf, summary } from "./numbers.js";
+import { packed } from "./packed.js";
 import { pictureOf } from "./picture.js";
 import { callsSaid, callWords, tauWords } from "./run/calls.js";
 import { guaranteeOf } from "./run/guarantee.js";
@@ -155,8 +156,10 @@ function how(store, run, baseline) {
     return `Recorded${place}; prefill excluded.${first}${lossy}`;
   }
   const brief = baseline && short(run, baseline) ? " A short run" : "";
-  if (store.status.opened)
-    return `Opened from a file${day ? `, made ${day}` : ""}${on}; prefill excluded.${brief && `${brief}.`}${lossy}`;
+  if (store.status.opened) {
+    const made = packed() ? `Recorded${day ? ` ${day}` : ""}` : `Opened from a file${day ? `, made ${day}` : ""}`;
+    return `${made}${on}; prefill excluded.${brief && `${brief}.`}${lossy}`;
+  }
   const measured = baseline ? `Measured with rounds in turns, never two at once${on && ","}` : "Measured";
   const range = brief && `${brief}: Repeat gives a range.`;
   return `${measured}${on}; prefill and drawing excluded.${cutShort(store, [run, baseline]) || range}${lossy}`;

@@ -104,6 +104,10 @@ test("recorded and opened runs say so; without a run there is nothing to say", (
   recorded.runs.get("chain").head.extras.trajectory = 3;
   assert.match(verdict(recorded).how, /Run draws first trajectories/);
   assert.match(verdict(page({ chain: CHAIN }, {}, { opened: true })).how, /^Opened from a file on cpu/);
+  globalThis.draftscopeAnswers = {};
+  const alone = verdict(page({ chain: CHAIN }, {}, { opened: true })).how;
+  delete globalThis.draftscopeAnswers;
+  assert.match(alone, /^Recorded on cpu/, "nobody opened the runs that came with a page, as in a notebook");
   assert.equal(verdict(createStore()).id, "empty");
 });
 
