@@ -5,7 +5,7 @@ import { readConfig, sameConfig, writeConfig } from "./config.js";
 import { embedPairs } from "./embed.js";
 import { makeFilter, specOf } from "./filters.js";
 import { packed } from "./packed.js";
-import { pairsOf, placeOf, turned } from "./rooms/address.js";
+import { noTab, pairsOf, placeOf, turned } from "./rooms/address.js";
 import { noRoom, roomIn } from "./rooms/rooms.js";
 import { noStage, readStage, stagePairs, usualStage, wider } from "./stage/stagelink.js";
 import { createStages } from "./stages.js";
@@ -94,7 +94,7 @@ export function createLink(store, session, notify = () => {}) {
       choose(view.options);
       filter(view);
       if (view.time) store.setTime(view.time);
-      if (view.cursor) whenThere(store, view.cursor);
+      if (view.cursor) whenThere(store, view.cursor, notify);
       ready = true;
       if (missed) void back();
       else link.update();
@@ -203,7 +203,7 @@ export function createLink(store, session, notify = () => {}) {
     filter(view);
     store.setHover(null);
     store.setTime({ mode: "calls", at: Infinity, playing: false, ...view.time });
-    if (view.cursor) whenThere(store, view.cursor);
+    if (view.cursor) whenThere(store, view.cursor, notify);
     else store.clear();
   }
   globalThis.addEventListener?.("popstate", () => void back());
@@ -257,6 +257,7 @@ function readView(query) {
   const at = query.get("at")?.split("~") ?? [];
   const [round, pos, node] = at.slice(-3).map(whole); // the key of a lane that goes on from another has a ~ of its own
   if (at.length >= 4) view.cursor = { run: at.slice(0, -3).join("~"), round, pos, node };
+  else if (at.join("")) view.cursor = { run: at.join("~") };
   const [mode, place, event] = query.get("view")?.split("~") ?? [];
   const inside = mode === "calls" && (event === "drafted" || event === "verified") ? event : null;
   if (mode === "calls" || mode === "clock") view.time = { mode, at: Math.max(0, whole(place) ?? Infinity), inside };
@@ -277,16 +278,35 @@ function readView(query) {
   return view;
 }
 
-/** Select a place once it exists. @param {Store} store @param {import("./types/store.js").Place} cursor */
-function whenThere(store, cursor) {
-  const there = () => store.runs.get(cursor.run ?? "")?.rounds[cursor.round ?? 0] !== undefined;
-  if (there()) return store.setCursor(cursor);
+/** Select a place once it exists; `notify` hears why it never will.
+ * @param {Store} store @param {import("./types/store.js").Place} cursor @param {(text: string) => void} notify */
+function whenThere(store, cursor, notify) {
+  /** Whether there is nothing more to wait for. */
+  const settled = () => {
+    if (isThere(store, cursor)) store.setCursor(cursor);
+    else if (noPlace(store, cursor)) notify(noPlace(store, cursor));
+    else return false;
+    return true;
+  };
   let runs = store.runs.size ? store.runs : null; // null: those that come next
+  if (runs && settled()) return;
   const off = store.on("data", () => {
     runs ??= store.runs;
-    if (store.cursor || store.runs !== runs) return off();
-    if (!there()) return;
-    off();
-    store.setCursor(cursor);
+    if (store.cursor || store.runs !== runs || settled()) off();
   });
+}
+
+/** @param {Store} store @param {import("./types/store.js").Place} cursor */
+function isThere(store, { run: key = "", round, pos }) {
+  const run = store.runs.get(key);
+  const found = round == null && pos != null ? run?.tokens[pos] : run?.rounds[round ?? 0];
+  return found !== undefined;
+}
+
+/** Why a place is not in the runs and will not be; nothing while it may come.
+ * @param {Store} store @param {import("./types/store.js").Place} cursor */
+function noPlace({ runs, lanes, options }, { run: key = "" }) {
+  if (runs.get(key)?.end) return `"${key}" ends before the place that this link's at asks for.`;
+  const known = lanes.concat(options.continued.map(({ lane }) => lane)); // the latter come once the others are there
+  return noTab("lane in at", key.slice(0, 40), known);
 }

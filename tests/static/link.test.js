@@ -87,6 +87,31 @@ test("a view, an order or a place of the details that the page does not have is 
   for (const well of ["v=text&sort=tau&dock=hidden", "dock=auto", "v="]) assert.deepEqual(asked(well), []);
 });
 
+test("a place that no run has is told, and one that is still to come is waited for", () => {
+  const asked = (/** @type {string} */ at, begun = false) => {
+    globalThis.location = new URL(`http://127.0.0.1/?at=${at}`);
+    const { told, link, store } = made();
+    if (begun) store.begin(LANES);
+    else store.load(LANES);
+    link.restore(link.read().view);
+    return { told, store };
+  };
+  for (const well of ["chain~1~~", "chain~~2~", "chain", ""]) assert.deepEqual(asked(well).told, [], well);
+  for (const at of ["nope~1~~", "nope", "12"])
+    assert.deepEqual(asked(at).told, [`There is no "${at.split("~")[0]}" here: a link's lane in at is one of chain.`]);
+  const beyond = ['"chain" ends before the place that this link\'s at asks for.'];
+  for (const at of ["chain~9~~", "chain~~99~"]) {
+    assert.deepEqual(asked(at).told, beyond);
+    const { told, store } = asked(at, true);
+    assert.deepEqual(told, [], "it may come");
+    store.push("chain", LANES[0].events);
+    assert.deepEqual([told, store.cursor], [beyond, null]);
+  }
+  const { told, store } = asked("chain~~2~", true);
+  store.push("chain", LANES[0].events);
+  assert.deepEqual([told, store.cursor?.round, store.cursor?.pos], [[], 0, 2]);
+});
+
 test("a link restores cursor, time, filters and options", () => {
   const { store, link } = made();
   store.load(LANES);
@@ -135,7 +160,7 @@ test("the open tab of a room is in its link and comes back; an old link opens th
     trajectories: "trajectories",
   });
   const odd = placeOf(new URLSearchParams({ judge: "<b>", figure: "x".repeat(99), pool: "y".repeat(999) }));
-  assert.deepEqual([odd.judge, odd.figure, odd.pool], ["mismatches", "position", ""]);
+  assert.deepEqual([odd.judge, odd.figure, odd.pool], ["mismatches", "position", "y".repeat(160)]);
   assert.equal(noTab("judge", "table", ["mismatches", "table"]), "");
   assert.equal(
     noTab("judge", "tables", ["mismatches", "table"]),
@@ -267,6 +292,7 @@ test("the cursor of a lane that goes on from another is restored", () => {
   const { store, link } = made();
   const lane = { ...LANES[0], key: "chain~1" };
   store.load([...LANES, lane]);
+  store.setOption("continued", [{ lane: "chain~1", run: "chain", pos: 2, token: 1 }]);
   store.setCursor({ run: "chain~1", round: 1, pos: 3, node: 0 });
   globalThis.location = new URL(link.url());
   const again = made();
@@ -274,7 +300,7 @@ test("the cursor of a lane that goes on from another is restored", () => {
   again.store.load([...LANES]);
   again.store.add(lane);
   again.store.push("chain~1", lane.events);
-  assert.deepEqual(again.store.cursor, { run: "chain~1", round: 1, pos: 3, node: 0 });
+  assert.deepEqual([again.store.cursor, again.told], [{ run: "chain~1", round: 1, pos: 3, node: 0 }, []]);
 });
 
 test("a cursor that was never reached does not come up in other runs", () => {

@@ -13,7 +13,7 @@ export const FIRST = /** @type {const} */ ({
   trajectories: "trajectories",
 });
 const TAB = /^[a-z]{1,20}$/;
-const LONGEST = 160; // of a task and a method of pooled runs
+const LONGEST = 160; // of a task and a method of pooled runs; a longer one is none of them, which their room tells
 
 /** The options that an address sets; those that it does not name are at their start.
  * @param {URLSearchParams} query @returns {Omit<Shown, "room">} */
@@ -22,12 +22,11 @@ export function placeOf(query) {
     const found = query.get(name) ?? "";
     return TAB.test(found) ? found : FIRST[name];
   };
-  const pool = query.get("pool") ?? "";
   return {
     ...placeIn(query),
     judge: tab("judge"),
     figure: tab("figure"),
-    pool: pool.length <= LONGEST ? pool : FIRST.pool,
+    pool: (query.get("pool") ?? FIRST.pool).slice(0, LONGEST),
     trajectories: tab("trajectories"),
   };
 }
