@@ -3,6 +3,7 @@
 import json
 import math
 import numbers
+import re
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,8 @@ def test_every_card_is_complete() -> None:
             assert knob.help and knob.origin in ("paper", "code", "ours") and set(knob.lossy) <= set(knob.choices)
             if not isinstance(knob.default, str | bool):
                 assert knob.low is not None and knob.high is not None and knob.low < knob.high, (card.name, knob.name)
+                # the page's lanes read there what the number stands for (app/static/lanes/text.js)
+                assert knob.default != -1 or re.search(r"; -1 (is|uses) ", knob.help), (card.name, knob.name)
         json.dumps(card.to_json(), allow_nan=False)
 
 

@@ -49,6 +49,21 @@ test("a lane tells its knobs with their units, and switches as on or off", () =>
   assert.equal(told({ k_min: 2, adapt_k: false, tau_overlap: 0.8 }), "k_min 2 tokens · adapt_k off · tau_overlap 0.8");
 });
 
+test("a number that stands for another says for which, as the knob's help does", () => {
+  const knob = (name, unit, help) => ({ advanced: false, calibrated: "", name, unit, default: -1, help });
+  const knobs = [
+    knob("judge_threshold", "probability", "accept what lies below this; -1 is the judge's own"),
+    knob("alpha", "levels", "levels added in bin 0, one fewer in each next; -1 is half the depth, rounded up"),
+  ];
+  const run = { card: card("autojudge", { knobs }), head: head("autojudge", {}) };
+  const told = (given) => knobText({ ...run, head: { ...run.head, knobs: given } });
+  assert.equal(
+    told({ judge_threshold: -1, alpha: -1 }),
+    "judge_threshold -1 (the judge's own) · alpha -1 (half the depth, rounded up)",
+  );
+  assert.equal(told({ judge_threshold: 0.1, alpha: 2 }), "judge_threshold 0.1 · alpha 2 levels");
+});
+
 test("a unit is said in its number, and not where the number makes it clear", () => {
   assert.deepEqual(
     [1, 2, 0.5].map((value) => unitAfter(value, "tokens")),

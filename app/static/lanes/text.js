@@ -5,6 +5,8 @@
 
 const BARE = ["", "share", "probability"]; // units that are clear from the number
 
+const MEANT = /; -1 (?:is|uses) (.+)$/; // what a help says of a number that stands for another
+
 const FEW = 4; // knobs that a lane names, besides those that were set otherwise than they usually are
 
 /** The knobs of a run that are worth naming, those first that were set by hand, and what each is about; one that was
@@ -21,7 +23,10 @@ export function knobParts(run) {
     const knob = knobs.get(name);
     const other = knob?.calibrated && knob.default !== value ? ` (by hand; calibrated: ${knob.default})` : "";
     const unit = knob?.unit === name ? "" : knob?.unit; // as in "iterations 10"
-    return { text: `${name} ${valueText(value, unit)}${other}`, help: knob?.help ?? "" };
+    const help = knob?.help ?? "";
+    const meant = value === -1 ? MEANT.exec(help)?.[1] : "";
+    const told = meant ? `${valueWord(value)} (${meant})` : valueText(value, unit);
+    return { text: `${name} ${told}${other}`, help };
   });
   const none = run.card.guarantee === "reference" ? [{ text: "one token a call", help: "" }] : [];
   return which.length + parts.length ? which.concat(parts) : none;
