@@ -34,6 +34,7 @@ function written(text) {
         last(side)
           .replace("−", "-")
           .replace("∞", "Infinity")
+          .replace(/·10⁻(.+)$/, (_, power) => `e-${[...power].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(digit)).join("")}`)
           .replaceAll(/[<)]|^\(/g, ""),
       );
     const [a, b] = [left, right].map(value);
@@ -149,6 +150,7 @@ test("a draw is set against p over q, or against what is left of p where the dra
   };
   assert.deepEqual(said({ p: 0.2, q: 0.4 }).slice(0, 2), ["u<min(1,p/q)", "0.3<min(1,0.2/0.4)=0.5"]);
   assert.equal(said({ p: 0.00025, q: 0.000384 }, 0.651)[1], "0.3<min(1,0.00025/0.000384)=0.651");
+  assert.equal(said({ p: 3.214e-7, q: 2e-12 }, 0.4)[1], "0.3<min(1,3.21·10⁻⁷/2·10⁻¹²)=0.4");
   assert.equal(said({ p: 0.99999, q: 0.99999 }, 0.99996)[1], "0.3<min(1,0.99999/0.99999)=0.99996");
   assert.deepEqual(said({ p_left: 0.25 }, 0.25), [
     "u<p_left",

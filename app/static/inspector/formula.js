@@ -242,13 +242,16 @@ function chosen({ op, of }, { knobs, node }) {
   return of.find((part) => evaluate(part, knobs, node) != null) ?? of[0];
 }
 
-const LEAST = 1e-6; // JavaScript writes smaller numbers with an exponent
+const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+const power = (/** @type {string} */ digits) => [...digits].map((digit) => RAISED[Number(digit)]).join("");
 
-/** A number that is reckoned with: digits also where the page elsewhere says "<0.001". @param {number} value
- * @param {number} digits */
+/** A number that is reckoned with: digits also where the page elsewhere says "<0.001".
+ * @param {number} value @param {number} digits */
 const written = (value, digits) =>
-  Math.abs(value) >= LEAST && Math.abs(value) < 1e-3
-    ? String(Number(value.toPrecision(digits))).replace("-", "−")
+  value !== 0 && Math.abs(value) < 1e-3
+    ? String(Number(value.toPrecision(digits)))
+        .replace(/e-(\d+)$/, (_, exponent) => `·10⁻${power(exponent)}`)
+        .replace("-", "−")
     : fmt(value, digits);
 
 /** One that is not quite 1 is not written as 1. @param {number | null | undefined} value @param {number} [digits] */
