@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { passes } from "../../app/static/judge/filters.js";
+import { recordedAt } from "../../app/static/judge/judgement.js";
 import { inOrder } from "../../app/static/judge/table.js";
 import {
   addPrompt,
@@ -219,4 +220,12 @@ test("a column is sorted either way with what is not known last", () => {
     inOrder(["", "10", "9"], (one) => one, false),
     ["9", "10", ""],
   );
+});
+
+test("a step of the threshold's slider beside a recorded threshold is that one, with all its digits", () => {
+  const recorded = [0.08341, 0.0861, 0.5];
+  const moved = [0.08, 0.085, 0.09, 0.5, 0.505].map((value) => recordedAt(value, recorded, 0.005));
+  assert.deepEqual(moved, [0.08, 0.0861, 0.09, 0.5, 0.505]);
+  assert.equal(recordedAt(0.085, [0.08341], 0.005), 0.08341);
+  assert.equal(recordedAt(0.085, [], 0.005), 0.085);
 });

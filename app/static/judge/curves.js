@@ -9,7 +9,7 @@ import { fmt, percent, pieceOf } from "../draw.js";
 import { packed } from "../packed.js";
 import { moveThreshold, plots } from "../plot.js";
 import { knobsOf, movable, replay } from "../thresholds.js";
-import { atThreshold } from "./judgement.js";
+import { atThreshold, recordedAt } from "./judgement.js";
 
 /**
  * @typedef {import("../types/workshop.js").Workshop} Workshop
@@ -18,6 +18,7 @@ import { atThreshold } from "./judgement.js";
  */
 
 const ALONE = "A server draws the curves; this page has their numbers. To see them, serve the lab: draftscope.";
+const STEP = 0.005; // of the slider
 const TRAINING = "unseen labels of training: ";
 
 /** @param {HTMLElement} spot @param {Workshop} ctx */
@@ -103,16 +104,18 @@ function cutPanel(scored, ctx, first, own = null, moved = () => {}) {
   const words = h("p.cutwords", { role: "status" });
   const runs = h("ul.cutruns");
   const show = h("output.v-value", {}, fmt(first));
+  const ran = judgeRuns(ctx.store).map(ranAt);
+  const recorded = own === null ? ran : [own, ...ran];
   /** @type {HTMLInputElement} */
   const input = h("input", {
     type: "range",
     min: 0,
     max: 1,
-    step: 0.005,
+    step: STEP,
     value: first,
     id: "cut",
     "aria-describedby": "cut-help",
-    oninput: () => set(Number(input.value), true),
+    oninput: () => set(recordedAt(Number(input.value), recorded, STEP), true),
   });
   /** @param {number} threshold @param {boolean} asked by the visitor */
   const set = (threshold, asked) => {
@@ -171,6 +174,9 @@ function said({ n, kept, keptImportant, important, recall, keptUnimportant }) {
 const judgeRuns = (/** @type {Workshop["store"]} */ store) =>
   [...store.runs.values()].filter((run) => movable(run).includes("judge_threshold"));
 
+/** The threshold that a judge's run was decided with. @param {ReturnType<typeof judgeRuns>[number]} run */
+const ranAt = (run) => Number(knobsOf(run).judge_threshold);
+
 /** For each run whose rule is a judge: where the text would first change.
  * @param {Workshop} ctx @param {number} threshold */
 function changes({ store, lab }, threshold) {
@@ -186,7 +192,7 @@ function changes({ store, lab }, threshold) {
     ];
   return runs.map((run) => {
     const { changed, marks, was, known } = replay(run, { ...knobsOf(run), judge_threshold: threshold });
-    const start = `${nameOf(store, run)}, run at ${fmt(Number(knobsOf(run).judge_threshold))}: `;
+    const start = `${nameOf(store, run)}, run at ${fmt(ranAt(run))}: `;
     if (!known) return h("li", {}, `${start}it asked its judge about no draft token.`);
     if (!changed) {
       const counts = `${marks.length} of ${known} rejected draft tokens accepted, ${was.length} as run`;

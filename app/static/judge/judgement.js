@@ -18,3 +18,10 @@ export function atThreshold(scored, threshold) {
     keptUnimportant: others ? (kept.length - keptImportant) / others : null,
   };
 }
+
+/** What a step of the slider stands for: the recorded threshold nearest to it, else its own number.
+ * @param {number} value @param {readonly number[]} recorded @param {number} step */
+export function recordedAt(value, recorded, step) {
+  const near = recorded.filter((one) => Math.abs(one - value) <= step / 2);
+  return near.sort((a, b) => Math.abs(a - value) - Math.abs(b - value))[0] ?? value;
+}
