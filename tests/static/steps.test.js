@@ -49,9 +49,12 @@ test("a round whose draft was scored is a step, with its words", () => {
     "step of 3 draft tokens, score 0.41, below 0.7: rejected, the target writes the step",
   );
   assert.equal(
-    stepWords({ ...stepOf(run.rounds[4]), limit: null }).startsWith("step of 1 draft token, score 0.7:"),
+    stepWords({ ...stepOf(run.rounds[4]), limit: null }).startsWith("step of 1 draft token, score 0.70:"),
     true,
   );
+  const nearly = (/** @type {number} */ score) => stepWords({ ...stepOf(kept), score });
+  assert.match(nearly(0.9997), /score >0\.999,/);
+  assert.match(nearly(0.9971), /score 0\.997,/, "what is not 1 is not written as 1");
   assert.equal(stepOf(run.rounds[2]), null);
   assert.equal(stepOf(store.runs.get("other").rounds[0]), null);
 });
@@ -106,6 +109,13 @@ test("steps are painted as levels with their scores, and as brackets: closed whe
       ["0.41", 63],
     ],
   );
+  calls.length = 0;
+  const sure = createStore();
+  sure.load([trace("steps", [scored(0.9971, true), scored(0.9999, true)])]);
+  const sureRun = sure.runs.get("steps");
+  trackOf("steps").paint(pen, { ...view, run: sureRun, band: bandOf(sureRun), last: 6 });
+  const told = calls.filter(([name]) => name === "fillText").map(([, text]) => text);
+  assert.deepEqual(told, ["0.997", ">0.999"], "what is not 1 is not written as 1");
   calls.length = 0;
   trackOf("spans").paint(pen, view);
   const dashed = calls.filter(([name, dash]) => name === "setLineDash" && dash.length).length;

@@ -4,6 +4,7 @@
 
 import { ghostChips, halfChips, tokenChip } from "../chips.js";
 import { count, h } from "../dom.js";
+import { prob } from "../draw.js";
 import { flagsFor } from "../flags.js";
 import { stepOf, stepWords } from "../run/steps.js";
 import { TOKENS } from "../typing.js";
@@ -88,7 +89,7 @@ export class LaneFlow {
     const step = stepOf(round);
     if (!round.tokens.length && !step) return this.addSilent(round.index, visible);
     const wrapper = this.wrapper(round.index, round.index >= visible);
-    if (step) wrapper.append(h("span.stepmark", { title: stepWords(step), text: step.score.toFixed(2) }));
+    if (step) wrapper.append(h("span.stepmark", { title: stepWords(step), text: prob(step.score) }));
     wrapper.classList.toggle("step", Boolean(step?.accepted));
     for (const token of round.tokens) {
       if (ghosts && (token.origin === "correction" || token.origin === "bonus")) {

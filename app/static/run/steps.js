@@ -1,7 +1,7 @@
 // @ts-check
 // Drafted steps: a round whose whole draft a reward model scored before the target was asked.
 
-import { fmt } from "../draw.js";
+import { fmt, prob } from "../draw.js";
 
 /**
  * @typedef {import("../types/trace.js").Round} Round
@@ -29,5 +29,5 @@ export function stepOf(round) {
 export function stepWords({ score, accepted, drafted, limit }) {
   const against = limit === null ? "" : `, ${accepted ? "at least" : "below"} ${fmt(limit)}`;
   const fate = accepted ? "accepted, the target was not asked" : "rejected, the target writes the step";
-  return `step of ${drafted} draft ${drafted === 1 ? "token" : "tokens"}, score ${fmt(score)}${against}: ${fate}`;
+  return `step of ${drafted} draft ${drafted === 1 ? "token" : "tokens"}, score ${prob(score)}${against}: ${fate}`;
 }

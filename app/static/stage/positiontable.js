@@ -48,7 +48,7 @@ export function lineAt(store, run, pos) {
     if (node?.rank != null && entry.round.drafted > entry.round.levels) parts.push(`draft rank ${node.rank}`);
   }
   const step = node && stepOf(entry.round);
-  if (step) parts.push(`step score ${fmt(step.score)}`);
+  if (step) parts.push(`step score ${prob(step.score)}`);
   if (node?.judge != null) parts.push(`judge ${importance(node.judge)}`);
   if (other) parts.push("another text");
   return parts.join(", ");

@@ -1,7 +1,7 @@
 // @ts-check
 // How tracks are painted, on a canvas or anything like it.
 
-import { FONT, pieceOf } from "../draw.js";
+import { FONT, pieceOf, prob } from "../draw.js";
 import { flagged, flagsAt } from "../flags.js";
 import { cellAt, isFresh, iterations, stepOf } from "../run/canvas.js";
 import { linesOf } from "../thresholds.js";
@@ -129,6 +129,7 @@ export function base(ctx, view) {
 
 export const BAR = 13;
 const WIDE = 26; // pixels a position from which its text is written
+const SIGN = 6.6; // pixels that a letter or digit takes
 const FILL = /** @type {Record<string, string>} */ ({
   accepted: "--draft-2",
   relaxed: "--judge",
@@ -189,7 +190,7 @@ export function paintSpans(ctx, view) {
   ctx.font = `11px ${FONT}`;
   ctx.textAlign = "center";
   for (let i = first; i < last; i += 1) {
-    const text = pieceOf(run, list[i].token.token, Math.max(2, Math.floor((px - 4) / 6.6)));
+    const text = pieceOf(run, list[i].token.token, Math.max(2, Math.floor((px - 4) / SIGN)));
     ctx.fillStyle = ink(list[i].token.origin === "relaxed" ? "--panel" : "--ink");
     ctx.fillText(text, xOf(view, i) + px / 2, y + BAR - 3);
   }
@@ -256,8 +257,6 @@ export function paintIterations(ctx, view) {
   ctx.globalAlpha = 1;
 }
 
-const SCORED = 30; // pixels that a score in digits takes
-
 /** The score of each drafted step as a level over its positions: filled where it was accepted.
  * @param {Pen} ctx @param {View} view */
 export function paintSteps(ctx, view) {
@@ -273,9 +272,10 @@ export function paintSteps(ctx, view) {
     if (accepted) ctx.fillRect(x, top, w, tall);
     ctx.fillStyle = ink("--judge");
     ctx.fillRect(x, top, w, 1.5);
-    if (w < SCORED) continue;
+    const said = prob(score);
+    if (w < said.length * SIGN + 4) continue;
     ctx.fillStyle = ink("--ink");
-    ctx.fillText(score.toFixed(2), x + 3, y + height - 4);
+    ctx.fillText(said, x + 3, y + height - 4);
   }
   thresholds(ctx, view, "reward");
 }
