@@ -13,8 +13,7 @@ from app.knobs import card_json, fitted
 from app.service import Service
 from engine.drafters import DRAFTERS
 from engine.errors import ConfigError, LabError
-from engine.methods.compose import compose, parts
-from engine.parts import title_of
+from engine.methods.compose import compose, parts, titled
 from engine.rules import RULES
 from engine.shapes import SHAPES
 
@@ -49,18 +48,13 @@ def described(service: Service, drafter: str, shape: str, rule: str, models: str
         ]
         for part in known
     }
+    title = titled(DRAFTERS[drafter], SHAPES[shape], RULES[rule])
     reason = against(drafter, shape, rule)
     if reason:
-        return {"menus": menus, "reason": reason, "card": None}
+        return {"menus": menus, "title": title, "reason": reason, "card": None}
     card = fitted(compose(drafter=drafter, shape=shape, rule=rule), models or service.first)
     told = card_json(card, service.hindrance(card, models), service.otherwise(card, models))
-    return {"menus": menus, "reason": "", "card": told}
-
-
-def titled(part: type[Any]) -> str:
-    """What a menu calls a part: as titles of composed methods do, with a capital letter."""
-    title = title_of(part)
-    return title[:1].upper() + title[1:]
+    return {"menus": menus, "title": title, "reason": "", "card": told}
 
 
 def against(drafter: str, shape: str, rule: str) -> str:

@@ -133,6 +133,7 @@ class Composed(TypedDict):
     """What three parts give: GET /lab/compose?drafter=&shape=&rule=&models=."""
 
     menus: Menus
+    title: str  # what they are called together
     reason: str  # why they do not fit; empty when they do
     card: Annotated[dict[str, Any] | None, Shape(PageCard | None)]
 

@@ -24,6 +24,12 @@ def name_of(part: type[Any]) -> str:
     return str(part.NAME)
 
 
+def titled(*chosen: type[Any]) -> str:
+    """What parts are called together, and one in a menu: as `title_of` has it, with a capital letter."""
+    title = " + ".join(map(title_of, chosen))
+    return title[:1].upper() + title[1:]
+
+
 def parts(
     drafter: str, shape: str, rule: str, called: Called = name_of
 ) -> tuple[type[Drafter], type[Shape], type[Rule]]:
@@ -109,10 +115,9 @@ def compose(*, drafter: str, shape: str, rule: str, **knobs: KnobValue) -> Card:
     for part in (drafter, shape, rule):
         if not isinstance(part, str):
             raise ConfigError(f"A part is named by a text, such as 'model', 'chain', 'exact', not {part!r}.")
-    titles = " + ".join(map(title_of, parts(drafter, shape, rule)))
     card = make_card(
         name=PLUS.join((drafter, shape, rule)),
-        title=titles[0].upper() + titles[1:],
+        title=titled(*parts(drafter, shape, rule)),
         paper="composed",
         drafter=drafter,
         shape=shape,

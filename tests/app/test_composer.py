@@ -34,6 +34,7 @@ def test_what_does_not_fit_says_why(http):
     assert body["card"] is None and body["reason"] == (
         "Drafter 'EAGLE-2' cannot fill shape 'Chain'; it takes: Dynamic tree, Entropy-binned tree, Entropy-stopped tree."
     )
+    assert body["title"] == "EAGLE-2 + chain + exact rule"
     against = {entry["name"]: entry["against"] for entry in body["menus"]["shape"]}
     assert against["chain"] == body["reason"] and against["dynamic_tree"] == "" and set(against) == set(SHAPES)
 

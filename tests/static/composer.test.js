@@ -25,6 +25,17 @@ test("the card of a composed method is that on the models that are chosen", asyn
   );
 });
 
+test("parts that do not fit are called by their titles, with the reason", async () => {
+  const reason = "Drafter 'Prompt lookup' cannot fill shape 'Dynamic tree'.";
+  const title = "Prompt lookup + dynamic tree + exact rule";
+  const get = async (_path, { drafter }) => (drafter === "pld" ? { card: null, title, reason } : { card: {}, title });
+  const cards = composedCards({ api: { get }, session: { config: { models: "tiny" } } });
+  assert.equal(cards.misfit("pld+dynamic_tree+exact"), undefined);
+  await cards.learn(["pld+dynamic_tree+exact", "a+b+c"]);
+  assert.deepEqual(cards.misfit("pld+dynamic_tree+exact"), { title, guarantee: "", unavailable: reason });
+  assert.deepEqual([cards.of(["pld+dynamic_tree+exact"]), cards.misfit("a+b+c")], [[], undefined]);
+});
+
 test("a card that did not come is asked for again; one that is refused is not, and it is told why", async () => {
   const answers = [null, { card: { name: "a+b+c" } }, { card: null }];
   const get = async (_path, { drafter }) => {

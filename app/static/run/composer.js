@@ -119,7 +119,7 @@ export function composer(lab, add) {
  * refused, which the visitor is told.
  * @param {Pick<import("../types/lab.js").Lab, "api" | "session" | "ui">} lab */
 export function composedCards(lab) {
-  /** @type {Map<string, PageCard | null>} */
+  /** @type {Map<string, import("../types/wire.js").Composed | null>} */
   const known = new Map();
   const models = () => lab.session.config?.models ?? "";
   const key = (/** @type {string} */ name, on = models()) => `${on} ${name}`;
@@ -132,8 +132,7 @@ export function composedCards(lab) {
       for (const name of fresh) {
         const [drafter, shape, rule] = name.split("+");
         try {
-          const { card } = await lab.api.get("compose", { drafter, shape, rule, models: on });
-          known.set(key(name, on), card);
+          known.set(key(name, on), await lab.api.get("compose", { drafter, shape, rule, models: on }));
         } catch (error) {
           if (!isRefusal(error)) known.delete(key(name, on));
           else lab.ui.notify(said(error)); // with these words a run of it is refused, too
@@ -144,7 +143,13 @@ export function composedCards(lab) {
     /** @param {readonly string[]} names */
     of: (names) =>
       [...new Set(names)]
-        .flatMap((name) => known.get(key(name)) ?? [])
+        .flatMap((name) => known.get(key(name))?.card ?? [])
         .map((card) => ({ ...card, family: "composed" })),
+    /** What parts that do not fit are called together, and why they do not; undefined of others.
+     * @param {string} name */
+    misfit(name) {
+      const { title = "", reason = "" } = known.get(key(name)) ?? {};
+      return reason ? { title, guarantee: "", unavailable: reason } : undefined;
+    },
   };
 }

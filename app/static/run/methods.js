@@ -61,11 +61,8 @@ export function methodChoice(lab, edit) {
   function showChips() {
     chips.replaceChildren(
       ...lanes().map((lane, i) => {
-        const { title, guarantee, unavailable } = card(lane.method) ?? {
-          title: lane.method,
-          guarantee: "",
-          unavailable: "",
-        };
+        const unknown = { title: lane.method, guarantee: "", unavailable: "" };
+        const { title, guarantee, unavailable } = card(lane.method) ?? composed.misfit(lane.method) ?? unknown;
         const count = Object.keys(lane.knobs).length;
         const words = count === 1 ? "1 setting changed" : `${count} settings changed`;
         return h(

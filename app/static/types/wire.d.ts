@@ -215,6 +215,8 @@ export interface Menus {
 /** What three parts give: GET /lab/compose?drafter=&shape=&rule=&models=. */
 export interface Composed {
   readonly menus: Menus;
+  /** what they are called together */
+  readonly title: string;
   /** why they do not fit; empty when they do */
   readonly reason: string;
   readonly card: PageCard | null;
