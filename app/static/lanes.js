@@ -53,6 +53,7 @@ export function mount(element, store, lab) {
    * Sections that were never painted have an estimated height, so it is asked for again once they were. */
   function settle(again = true) {
     const done = store.status.phase === "done" && lanes.size > 0;
+    element.classList.toggle("settled", done);
     const most = Math.max(0, ...[...lanes.values()].map((lane) => lane.text.height));
     element.style.setProperty("--flow", done ? `${most}px` : "40vh");
     element.closest("[data-lab]")?.classList.toggle("blank", store.lanes.length === 0);

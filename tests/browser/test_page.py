@@ -456,6 +456,15 @@ def test_a_narrow_screen_scrolls_lanes_sideways(visit):
     page.wait_for_function("document.querySelector('[data-view=lanes]').scrollLeft > 500")
 
 
+def test_lanes_end_where_the_longest_text_does_also_where_it_is_out_of_view(visit_cases):
+    page = visit_cases("?trace=first_look", viewport={"width": 390, "height": 844})
+    expect(page.locator(".lane")).to_have_count(4)
+    left = """[...document.querySelectorAll('.lane .flow')].map((flow) =>
+      flow.getBoundingClientRect().bottom - flow.querySelector('.stretch:last-child').getBoundingClientRect().bottom)"""
+    page.wait_for_function(f"Math.min(...{left}) < 30")
+    assert page.evaluate("document.querySelector('[data-view=lanes]').scrollLeft") == 0
+
+
 @pytest.mark.parametrize(
     ("query", "narrow"), [("", False), ("", True), ("?beside=target_call~0", True), ("?room=judge", True)]
 )
