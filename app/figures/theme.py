@@ -82,7 +82,7 @@ def figure(title: str, x: str, y: str, height: int = 320) -> go.Figure:
     }
     layout = {  # given whole: `update_layout` goes through it name by name, which takes ten times as long
         "template": UNSTYLED,
-        "title": {"text": title, "font": {"size": 14, "color": COLOURS["ink"]}, "x": 0.01, "xref": "container"},
+        "title": {"text": title, "font": {"size": 14, "color": COLOURS["ink"]}, "x": 0, "xref": "container"},
         "font": {"family": FONT, "size": 12, "color": COLOURS["ink-2"]},
         "hoverlabel": {
             "bgcolor": COLOURS["panel"],

@@ -195,6 +195,21 @@ def test_a_table_is_saved(opened: Any) -> None:
     assert all(float(row["calls"]) > float(row["calls a prompt"]) >= float(row["calls a prompt low"]) for row in rows)
 
 
+@pytest.mark.parametrize("width", [1280, 1440, 1920])
+def test_rows_of_figures_have_no_hole_and_titles_stand_over_their_captions(opened: Any, width: int) -> None:
+    page = opened(viewport={"width": width, "height": 1000})
+    page.locator(".pooled-figures .gtitle").first.wait_for()
+    holes = """[...document.querySelectorAll('.pooled-figures')].flatMap((room) => {
+      const right = new Map([...room.children].map((one) => one.getBoundingClientRect()).map((b) => [b.top, b.right]));
+      return [...right.values()].map((end) => Math.round(room.getBoundingClientRect().right - end));
+    })"""
+    assert set(page.evaluate(holes)) == {0}
+    left = "(one) => Math.round(one.getBoundingClientRect().left)"
+    figure = page.locator(".pooled-figures .plotted").first
+    title, caption = (figure.locator(name).evaluate(left) for name in (".gtitle", "figcaption"))
+    assert abs(title - caption) <= 1
+
+
 def test_no_button_of_a_figure_offers_to_send_it_away(opened: Any) -> None:
     page = opened()
     page.locator(".modebar-btn").first.wait_for(state="attached")

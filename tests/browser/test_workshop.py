@@ -299,6 +299,8 @@ def test_the_threshold_says_what_is_kept_and_where_the_text_changes(visit, tmp_p
     slider = page.locator("#cut")
     page.wait_for_function("[...document.querySelectorAll('.curves .plot')].filter((p) => p.layout).length === 4")
     expect(slider).to_have_value("0.5")
+    rows = "[...document.querySelectorAll('.curves > .plotted')].map((one) => one.offsetTop)"
+    assert [page.evaluate(rows).count(top) for top in sorted(set(page.evaluate(rows)))] == [2, 2], "no row has a hole"
     slider.fill("0.9")
     expect(slider).to_have_attribute("aria-valuetext", "0.9")
     _head, prompts = read_mined(tmp_path / "scored.jsonl")
