@@ -176,6 +176,19 @@ def test_a_case_opens_on_its_point_with_its_story(visit_cases):
     expect(page.locator("[data-room=compare]")).to_be_visible()
 
 
+def test_titles_of_cases_beside_each_other_stand_at_one_height(visit_cases):
+    page = visit_cases("?room=learn&tab=gallery", viewport={"width": 1440, "height": 900})
+    tall = page.locator("#case-all_methods .thumbnail").bounding_box()
+    low = page.locator("#case-first_look .thumbnail").bounding_box()
+    assert tall["height"] > low["height"] + 40
+    tops = (
+        page.locator(".gallery")
+        .first.locator("h4")
+        .evaluate_all("(all) => all.slice(0, 4).map((one) => Math.round(one.getBoundingClientRect().top))")
+    )
+    assert len(tops) == 4 and len(set(tops)) == 1, tops
+
+
 @pytest.mark.parametrize("place", ["tab=gallery", "tab=methods&name=sd"])
 def test_a_case_that_is_refused_leaves_the_page_as_it_is(visit_cases, place: str):
     page = visit_cases(f"?room=learn&{place}")

@@ -71,10 +71,14 @@ function drawCase(one, store, lab) {
     { id: `case-${one.name}`, class: store.options.name === one.name ? "gallery-case chosen" : "gallery-case" },
     thumbnail(one),
     h("h4", {}, h("button.link", { type: "button", onclick: open }, one.title)),
-    h("p", {}, one.point),
-    one.losses.slice(0, MOST_LOSSES).map((text) => h("p.lost", {}, h("b", {}, "Loses: "), text)),
-    one.losses.length > MOST_LOSSES ? h("p.lost", {}, `and ${one.losses.length - MOST_LOSSES} more`) : null,
-    h("p.quiet", {}, calls(one)),
+    h(
+      "div",
+      {},
+      h("p", {}, one.point),
+      one.losses.slice(0, MOST_LOSSES).map((text) => h("p.lost", {}, h("b", {}, "Loses: "), text)),
+      one.losses.length > MOST_LOSSES ? h("p.lost", {}, `and ${one.losses.length - MOST_LOSSES} more`) : null,
+      h("p.quiet", {}, calls(one)),
+    ),
   );
 }
 
