@@ -337,6 +337,8 @@ const parts = (cell) => {
   return [0, 1, 2].map((i) => (found[i] ? Number(found[i]) : null));
 };
 
+const MINUS = /(?<![\w.])-(?=\d)/g; // of a number that is read as such, it stays a hyphen
+
 /** The tables as numbers. @param {PaperShown} paper @param {Item} item */
 function numbers(paper, item) {
   /** @type {[string, Table][]} */
@@ -376,7 +378,7 @@ function numbers(paper, item) {
                 "tr",
                 {},
                 h("th", { scope: "row" }, row.name),
-                row.cells.map((cell) => h("td", {}, cell ?? "–")),
+                row.cells.map((cell) => h("td", {}, (cell ?? "–").replaceAll(MINUS, "−"))),
               ),
             ),
           ),

@@ -48,6 +48,13 @@ def test_what_is_chosen_at_the_end_of_the_list_is_in_sight(visit_cases, width, h
     expect(head).to_be_in_viewport()
 
 
+def test_numbers_below_zero_have_the_minus_of_the_page(visit_cases):
+    page = visit_cases("?room=papers&name=methods-arithmetic")
+    cells = page.locator(".paper-numbers td")
+    expect(cells.get_by_text("0.0 (−0.9 to 0.9)").first).to_be_attached()
+    assert not [text for text in cells.all_text_contents() if text.startswith("-") or "(-" in text]
+
+
 def test_the_list_opens_at_the_item_that_an_address_names(visit_cases):
     page = visit_cases("?room=papers&name=autojudge-F11")
     expect(page.locator(".paper-items [aria-current]")).to_be_in_viewport()
