@@ -141,6 +141,14 @@ def test_filters_narrow_list_and_table(visit, tmp_path):
       return [a.right, b.right, b.top - a.top];
     }""")
     assert abs(right - left) < 12 and above > 0
+    points = """[...document.querySelectorAll('.mismatch .scored')].map((one) => one.lastChild)
+      .filter((text) => text?.data.startsWith('0.')).map((text) => {
+        const point = document.createRange();
+        point.setStart(text, 1);
+        point.setEnd(text, 2);
+        return Math.round(point.getBoundingClientRect().left);
+      })"""
+    assert len(set(page.evaluate(points))) == 1
     expect(page.get_by_role("option", name=re.compile(r"judge score 0\.\d+")).first).to_be_visible()
     _head, prompts = read_mined(RECORDED)
     labels = [label for prompt in prompts for label in prompt.labels]

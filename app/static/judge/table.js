@@ -77,7 +77,7 @@ export function drawTable(spot, ctx) {
             {},
             columns.map(([name]) =>
               h(
-                "th",
+                name === "position" ? "th.number" : "th",
                 { scope: "col", "aria-sort": order.by === name ? (order.down ? "descending" : "ascending") : "none" },
                 h(
                   "button.plain",
@@ -117,7 +117,7 @@ function cell(name, value, open) {
   if (name === "position")
     return h("td.number", {}, h("button.plain", { onclick: open, title: "Open the fork" }, text));
   return h(
-    typeof value === "number" ? "td.number" : "td",
+    name === "judge score" ? "td.score" : typeof value === "number" ? "td.number" : "td",
     { title: text.length > 40 ? text : null },
     name === "target" || name === "draft" ? h("code", {}, visible(text)) : text,
   );
