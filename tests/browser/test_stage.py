@@ -686,6 +686,19 @@ def test_the_token_of_a_link_lies_above_the_details(visit: Any, width: int, heig
     )
 
 
+def test_the_place_stands_below_its_token_however_long_that_is(visit_cases: Any) -> None:
+    page = visit_cases("?trace=first_look&at=sd~~0~", viewport={"width": 1440, "height": 900})
+    lines = """(pos) => {
+      draftscope.store.setCursor({ run: "sd", pos });
+      return new Promise((done) => setTimeout(() => done([".v-state", ".v-tools", ".v-sub"].map((name) =>
+        document.querySelector(`.v-inspector ${name}`).getBoundingClientRect()).map(({ top, bottom }) => [top, bottom])
+      ), 300));
+    }"""
+    for pos in (0, 5, 12, 32):
+        state, tools, place = page.evaluate(lines, pos)
+        assert place[0] >= max(state[1], tools[1]) - 1 and tools[0] < state[1], pos
+
+
 @pytest.mark.parametrize("query", ["?trace=first_look", "?trace=all_methods&v=score"])
 def test_little_moves_while_the_page_is_filled(visit: Any, query: str) -> None:
     """The sum of layout shifts, as browsers measure it: what is not drawn yet has its place. 0.5 to 0.9 without."""
