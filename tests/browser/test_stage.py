@@ -699,6 +699,20 @@ def test_the_place_stands_below_its_token_however_long_that_is(visit_cases: Any)
         assert place[0] >= max(state[1], tools[1]) - 1 and tools[0] < state[1], pos
 
 
+def test_a_lane_s_name_begins_where_its_badge_does(visit_cases: Any) -> None:
+    page = visit_cases("?trace=first_look", viewport={"width": 1280, "height": 800})
+    page.locator(".lane").nth(3).wait_for()
+    words = """[...document.querySelectorAll('.lane')].map((lane) => {
+      const name = document.createRange();
+      name.selectNodeContents(lane.querySelector('.lane-title button'));
+      const badge = lane.querySelector('.badge').getBoundingClientRect();
+      const { left, bottom } = name.getBoundingClientRect();
+      return [Math.round(left - badge.left), Math.round(badge.top - bottom)];
+    })"""
+    told = page.evaluate(words)
+    assert all(abs(left) <= 1 for left, _ in told) and len({below for _, below in told}) == 1, told
+
+
 @pytest.mark.parametrize("query", ["?trace=first_look", "?trace=all_methods&v=score"])
 def test_little_moves_while_the_page_is_filled(visit: Any, query: str) -> None:
     """The sum of layout shifts, as browsers measure it: what is not drawn yet has its place. 0.5 to 0.9 without."""
