@@ -699,6 +699,16 @@ def test_the_place_stands_below_its_token_however_long_that_is(visit_cases: Any)
         assert place[0] >= max(state[1], tools[1]) - 1 and tools[0] < state[1], pos
 
 
+def test_without_runs_what_to_do_stands_in_the_middle(visit_cases: Any) -> None:
+    page = visit_cases("?trace=first_look", viewport={"width": 1440, "height": 900})
+    page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+    page.evaluate("draftscope.store.begin([], { phase: 'empty' })")
+    words = page.locator(".lanes .empty")
+    expect(words).to_contain_text("press Run")
+    box = words.bounding_box()
+    assert abs(box["x"] + box["width"] / 2 - 720) < 10
+
+
 def test_a_lane_s_name_begins_where_its_badge_does(visit_cases: Any) -> None:
     page = visit_cases("?trace=first_look", viewport={"width": 1280, "height": 800})
     page.locator(".lane").nth(3).wait_for()
