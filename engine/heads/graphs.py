@@ -88,8 +88,9 @@ class Levels:
     def memory(self, owner: object, make: Callable[[int], M], capacity: int) -> M:
         """A memory of the next size, which `owner` has until it goes; that of an ended run where one is left."""
         size = max(SLOTS[min(bisect_left(SLOTS, capacity), len(SLOTS) - 1)], capacity)
-        at = next((i for i, (slots, _) in enumerate(self._spare) if slots == size), None)
-        memory: M = make(size + ROOM) if at is None else self._spare.pop(at)[1]
+        found = next((spare for spare in self._spare if spare[0] == size), None)
+        self._spare = [spare for spare in self._spare if spare is not found]  # another may have come back meanwhile
+        memory: M = make(size + ROOM) if found is None else found[1]
         memory.empty()
         weakref.finalize(owner, self._back, size, memory)
         return memory

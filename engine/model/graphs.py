@@ -146,13 +146,14 @@ class GraphedDecoder:
         """A cache of the next size; that of an ended sequence where one is left, with its captured passes."""
         size = SLOTS[min(bisect_left(SLOTS, capacity), len(SLOTS) - 1)]
         size = max(size, capacity)
-        at = next((i for i, (slots, _) in enumerate(self._spare) if slots == size), None)
-        if at is None:
+        found = next((spare for spare in self._spare if spare[0] == size), None)
+        if found is None:
             lean, room = self.lean, size + ROWS[-1]
             lean.rope(room)
             cache = StaticCache(lean.homes, room, lean.kv, lean.channels, lean.embedding)
         else:
-            cache = self._spare.pop(at)[1]
+            self._spare = [spare for spare in self._spare if spare is not found]  # another may have come back meanwhile
+            cache = found[1]
             cache.empty()
         lease = Lease(cache)
         weakref.finalize(lease, self._back, size, cache)

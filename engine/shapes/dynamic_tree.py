@@ -2,7 +2,7 @@
 deep and as large as brings tokens fastest.
 
 A node is at most as likely as the one above it, so what stands behind so many others that it will not be verified needs
-no children. On a CPU, where looking costs next to nothing, a small tree is grown from fewer rows; it is the same tree.
+no children. On a CPU, where looking waits for nothing, a small tree is grown from fewer rows; it is the same tree.
 """
 
 from dataclasses import replace

@@ -192,6 +192,26 @@ def test_two_sequences_at_once_have_a_cache_each(zoo: Zoo) -> None:
             assert near(session.forward(text[:n]).logits, plain) < 2e-5
 
 
+def test_a_cache_that_comes_back_meanwhile_does_not_change_which_is_taken(zoo: Zoo) -> None:
+    """That of a sequence in a cycle comes when memory is collected, which may be at any step."""
+    _, graphs, _ = decoders(zoo.model("llama"))
+    leases = [graphs.cache(capacity) for capacity in (SLOTS[0], SLOTS[1], SLOTS[0])]
+    small, large, late = (lease.cache for lease in leases)
+    coming = [late]
+
+    class Collected(list[Any]):
+        def __iter__(self) -> Any:
+            try:
+                yield from list.__iter__(self)
+            finally:
+                while coming:
+                    graphs._back(SLOTS[0], coming.pop())
+
+    graphs._spare = Collected([(SLOTS[0], small), (SLOTS[1], large)])
+    taken = graphs.cache(SLOTS[1])
+    assert taken.cache is large and [cache for _, cache in graphs._spare] == [late, small]
+
+
 @torch.inference_mode()
 def test_rotations_that_a_graph_reads_outlive_longer_sequences(zoo: Zoo) -> None:
     """A graph knows addresses only: what lies there must stay, though the decoder reads longer tables by now."""
