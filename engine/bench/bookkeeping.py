@@ -46,11 +46,12 @@ class Stopwatch:
 
 
 def bookkeeping(
-    lab: Lab, prompts: Sequence[Sequence[int]], new_tokens: int, repetitions: int
+    lab: Lab, prompts: Sequence[Sequence[int]], new_tokens: int, repetitions: int, **sampled: Any
 ) -> dict[str, dict[str, Any]]:
     """Per tree method that this lab can run: the share of its rounds outside all passes, and milliseconds a round.
 
     The first round of a run is left out, as it comes with the prefill; a method whose texts have no other, as well.
+    `sampled` are options of `Lab.run`.
     """
     can = [card.name for card in lab.methods() if card.name in METHODS]
     watch, shares, spent = Stopwatch(), dict[str, list[float]](), dict[str, list[float]]()
@@ -60,7 +61,9 @@ def bookkeeping(
             stack.enter_context(watch.watching(lab.asset(head), PASSES))
         for _ in range(repetitions):
             for name in can:
-                rounds = [pair for prompt in prompts for pair in _rounds(lab, name, prompt, new_tokens, watch)]
+                rounds = [
+                    pair for prompt in prompts for pair in _rounds(lab, name, prompt, new_tokens, watch, **sampled)
+                ]
                 if rounds:
                     whole, inside = (sum(pair[i] for pair in rounds) for i in (0, 1))
                     shares.setdefault(name, []).append(1 - inside / whole)
@@ -69,12 +72,12 @@ def bookkeeping(
 
 
 def _rounds(
-    lab: Lab, name: str, prompt: Sequence[int], new_tokens: int, watch: Stopwatch
+    lab: Lab, name: str, prompt: Sequence[int], new_tokens: int, watch: Stopwatch, **sampled: Any
 ) -> Iterator[tuple[float, float]]:
     """Seconds of each round but the first, and those of them within passes."""
     before: float | None = None
     trace = Trace()
-    for event in lab.stream(name, prompt, max_new_tokens=new_tokens, record="light"):
+    for event in lab.stream(name, prompt, max_new_tokens=new_tokens, record="light", **sampled):
         trace.append(event)
         if isinstance(event, Round):
             if before is not None:

@@ -12,7 +12,7 @@ from engine.config import Card
 from engine.lab import Lab
 from engine.model.devices import DTYPES
 from engine.model.generation import silence
-from engine.runs.running import prepare
+from engine.runs.running import DECODING, prepare
 from engine.trace.outcome import calls
 from engine.trace.store import Trace, sound
 
@@ -20,7 +20,8 @@ LARGE = 2048  # megabytes
 
 
 def ours(lab: Lab, method: str | Card, new_tokens: int, record: Any = "light", **knobs: Any) -> Contender:
-    """A method of the lab; the clock covers the whole call, prefill and building of the parts included."""
+    """A method of the lab, under knobs and options of `Lab.run`; the clock covers the whole call, prefill and building
+    of the parts included."""
 
     def run(prompt: Sequence[int]) -> Lap:
         began = perf_counter()
@@ -32,13 +33,14 @@ def ours(lab: Lab, method: str | Card, new_tokens: int, record: Any = "light", *
 
 def kept(lab: Lab, method: str | Card, first: Sequence[int], new_tokens: int, **knobs: Any) -> Contender:
     """A method whose tables go on from prompt to prompt (knob scope=global); the prompt `first` starts it afresh."""
-    living = prepare(lab, method, **knobs)
+    own = {name: value for name, value in knobs.items() if name not in DECODING}
+    living = prepare(lab, method, **own)
 
     def run(prompt: Sequence[int]) -> Lap:
         nonlocal living
         began = perf_counter()
         if list(prompt) == list(first):
-            living = prepare(lab, method, **knobs)
+            living = prepare(lab, method, **own)
         trace = Trace(lab.stream(method, prompt, max_new_tokens=new_tokens, record="light", reuse=living, **knobs))
         return _lap(trace, method, perf_counter() - began)
 
@@ -51,22 +53,24 @@ def _lap(trace: Trace, method: str | Card, seconds: float) -> Lap:
 
 
 def theirs(lab: Lab, model: Any, new_tokens: int, assistant: Any = None, **options: Any) -> Contender:
-    """`generate` of transformers' own `model` (see `loaded`): greedy, cache on; with `assistant`, assisted
-    generation."""
+    """`generate` of transformers' own `model` (see `loaded`), cache on: greedy, or at a `temperature` among its
+    `options`; with `assistant`, assisted generation."""
     if assistant is not None:
         helper = options["assistant_model"] = assistant
         helper.generation_config.num_assistant_tokens = options.pop("num_assistant_tokens", 5)
         helper.generation_config.num_assistant_tokens_schedule = "constant"
         helper.generation_config.assistant_confidence_threshold = 0.0
-    stop = sorted(lab.target.tokenizer.stop_ids)
+    stop, sampled = sorted(lab.target.tokenizer.stop_ids), "temperature" in options
 
     def run(prompt: Sequence[int]) -> Lap:
         ids = torch.tensor([list(prompt)], device=lab.target.device)
+        if sampled:
+            torch.manual_seed(0)  # every repetition writes the same
         began = perf_counter()
         out = model.generate(
             ids,
             attention_mask=torch.ones_like(ids),
-            do_sample=False,
+            do_sample=sampled,
             num_beams=1,
             max_new_tokens=new_tokens,
             eos_token_id=stop,

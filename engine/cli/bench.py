@@ -20,7 +20,7 @@ from engine.bench.contest import Contender, Lap, Times, contest
 from engine.cli.autobench import bench_auto
 from engine.cli.batchbench import SIZES, bench_batches, tell
 from engine.cli.compare import quality_lines
-from engine.cli.options import add_models, add_prompts, load_here, prompts, readable
+from engine.cli.options import add_draws, add_models, add_prompts, draws, load_here, prompts, readable
 from engine.cli.progress import track
 from engine.cli.specs import Spec, once, split
 from engine.config import label, parse_method
@@ -57,6 +57,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--max-new-tokens", type=COUNT, default=96, metavar="N", help="limit of each response, tokens (default: 96)"
     )
+    add_draws(parser)
     parser.add_argument(
         "--repetitions",
         type=COUNT,
@@ -106,6 +107,8 @@ def handle(args: argparse.Namespace) -> int:
     """Run the contests and print their ratios."""
     if len(given := [name for name in ("auto", "batch", "quality") if getattr(args, name)]) > 1:
         raise ConfigError(f"{' and '.join(f'--{name}' for name in given)} are not told together: give one of them.")
+    if (sampled := draws(args)) and (args.auto or args.batch):
+        raise ConfigError(f"--{given[0]} measures greedy runs: leave out --temperature.")
     if args.auto:
         return bench_auto(args)
     asked = prompts(args)
@@ -117,7 +120,7 @@ def handle(args: argparse.Namespace) -> int:
     readable(lab, asked, args.chat)
     problems = [one.problem for one in asked if one.problem]
     ids = [lab.target.tokenizer.encode(one.text, args.chat) for one in asked]
-    contenders = _contenders(lab, _wanted(lab, args.methods), ids[0], args)
+    contenders = _contenders(lab, _wanted(lab, args.methods), ids[0], args, sampled)
     times = contest(
         contenders, ids, args.repetitions, lambda it: track(it, "repetitions", args.repetitions, quiet=args.json)
     )
@@ -125,6 +128,7 @@ def handle(args: argparse.Namespace) -> int:
         "task": args.task or str(args.prompts or OWN),
         "prompts": len(ids),
         "max_new_tokens": args.max_new_tokens,
+        "sampling": {"temperature": args.temperature, **sampled},
     }
     if args.quality:
         result["quality"] = _quality(lab, times, problems)
@@ -132,7 +136,7 @@ def handle(args: argparse.Namespace) -> int:
     busy = beside(crowded, ids, args.repetitions) if crowded else {}
     result["busy"] = {name: vars(spread) for name, spread in busy.items()}
     on_cpu = lab.target.device.type == "cpu"  # elsewhere a clock on the host sees no passes, but their launches
-    result["trees"] = bookkeeping(lab, ids, args.max_new_tokens, args.repetitions) if on_cpu else {}
+    result["trees"] = bookkeeping(lab, ids, args.max_new_tokens, args.repetitions, **sampled) if on_cpu else {}
     result["lookups"] = [] if args.no_lookups else [asdict(cost) for cost in measure(lab, HISTORY)]
     tell(args, result, _text)
     return 0
@@ -152,34 +156,37 @@ def _wanted(lab: Lab, methods: str) -> list[Spec]:
     return specs
 
 
-def _contenders(lab: Lab, specs: list[Spec], first: list[int], args: argparse.Namespace) -> dict[str, Contender]:
+def _contenders(
+    lab: Lab, specs: list[Spec], first: list[int], args: argparse.Namespace, sampled: dict[str, Any]
+) -> dict[str, Contender]:
     n = args.max_new_tokens
-    found = {"ar": ours(lab, "ar", n), "ar full": ours(lab, "ar", n, "full")}
+    found = {"ar": ours(lab, "ar", n, **sampled), "ar full": ours(lab, "ar", n, "full", **sampled)}
     for name, given in specs:
+        known = given | sampled
         lives_on = given.get("scope") == "global"
-        found[label((name, given))] = kept(lab, name, first, n, **given) if lives_on else ours(lab, name, n, **given)
+        found[label((name, given))] = kept(lab, name, first, n, **known) if lives_on else ours(lab, name, n, **known)
         if name == "sd" and not given:
-            found["sd full"] = ours(lab, name, n, "full")
+            found["sd full"] = ours(lab, name, n, "full", **sampled)
     if lab.target.seam and not args.no_transformers:
         print("note: contests against transformers are left out: this target is an encoder-decoder", file=sys.stderr)
     elif not args.no_transformers:
-        found |= _transformers(lab, args, n)
+        found |= _transformers(lab, args, n, **sampled)
     return found
 
 
-def _transformers(lab: Lab, args: argparse.Namespace, n: int) -> dict[str, Contender]:
+def _transformers(lab: Lab, args: argparse.Namespace, n: int, **sampled: Any) -> dict[str, Contender]:
     """Generate, assisted generation with the same draft and length 5, and prompt lookup."""
     given = {role: ref for role, ref in (("target", args.target), ("draft", args.draft)) if ref is not None}
     preset = None if args.target else args.preset or "tiny"
     folders = {role: locate(ref) for role, ref in wanted(preset, given, {}, args.dtype).models.items()}
     target = loaded(lab, folders["target"])
     found = {
-        "hf generate": theirs(lab, target, n),
-        "hf prompt lookup": theirs(lab, target, n, prompt_lookup_num_tokens=10),
+        "hf generate": theirs(lab, target, n, **sampled),
+        "hf prompt lookup": theirs(lab, target, n, prompt_lookup_num_tokens=10, **sampled),
     }
     if "draft" in folders:
         draft = loaded(lab, folders["draft"])
-        found["hf assisted 5"] = theirs(lab, target, n, assistant=draft, num_assistant_tokens=5)
+        found["hf assisted 5"] = theirs(lab, target, n, assistant=draft, num_assistant_tokens=5, **sampled)
     return found
 
 
@@ -244,10 +251,12 @@ def _counts(lap: Lap) -> dict[str, Any]:
 
 
 def _text(result: dict[str, Any]) -> str:
-    target = result["target"]
+    target, sampled = result["target"], result["sampling"]
+    drawn = "".join(f", {name} {value:g}" for name, value in sampled.items()) if sampled["temperature"] else ", greedy"
     lines = [
         f"target {target['id']}: {target['layers']} layers x {target['width']}, {target['parameters'] / 1e6:.1f} M "
-        f"parameters, {result['dtype']} on {result['device']}, threads: {result['threads']} ({result['threads_why']})",
+        f"parameters, {result['dtype']} on {result['device']}, threads: {result['threads']} ({result['threads_why']})"
+        f"{drawn}",
         "",
         "tokens per second",
         *(_line(name, value, 1) for name, value in result["tokens_per_s"].items()),

@@ -91,11 +91,7 @@ def add_sampling(parser: argparse.ArgumentParser, *, method: bool = False) -> No
         metavar="N",
         help="limit of the response (default: %(default)d tokens)",
     )
-    group.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy (default: %(default)g)")
-    group.add_argument(
-        "--top-p", type=float, default=1.0, metavar="P", help="nucleus mass, above 0 to 1 (default: 1, off)"
-    )
-    group.add_argument("--top-k", type=int, default=0, metavar="K", help="tokens kept, 0 is off (default: 0)")
+    add_draws(group)
     group.add_argument(
         "--seed", type=int, default=0, help="seed of draws; each further prompt has one of its own (default: 0)"
     )
@@ -111,6 +107,26 @@ def add_sampling(parser: argparse.ArgumentParser, *, method: bool = False) -> No
         group.add_argument(
             "--set", action="append", default=[], metavar="NAME=VALUE", help="a knob of the method; repeatable"
         )
+
+
+def add_draws(group: Any) -> None:
+    """What tokens are drawn from."""
+    group.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy (default: %(default)g)")
+    group.add_argument(
+        "--top-p", type=float, default=1.0, metavar="P", help="nucleus mass, above 0 to 1 (default: 1, off)"
+    )
+    group.add_argument("--top-k", type=int, default=0, metavar="K", help="tokens kept, 0 is off (default: 0)")
+
+
+def draws(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of `add_draws` as keyword arguments of `Lab.stream`; empty where they are greedy.
+
+    Raises:
+        ConfigError: one that no run takes.
+    """
+    if Sampling(args.temperature, args.top_k, args.top_p).greedy:
+        return {}
+    return {name: getattr(args, name) for name in ("temperature", "top_p", "top_k")}
 
 
 def add_prompts(

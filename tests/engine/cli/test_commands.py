@@ -470,6 +470,39 @@ def test_transformers_is_timed_with_the_models_that_are_loaded(
     assert len(read) == 1 + bool(draft), "each of them once, however many contenders it has"
 
 
+def test_bench_draws_at_a_temperature_what_a_run_does(
+    pair: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[dict[str, Any]]()
+    plain = Lab.stream
+
+    def stream(self: Lab, method: Any, prompt: Any, **given: Any) -> Any:
+        asked.append({name: given.get(name) for name in ("temperature", "top_p", "top_k", "scope")})
+        return plain(self, method, prompt, **given)
+
+    monkeypatch.setattr(Lab, "stream", stream)
+    drawn = ["--temperature", "0.7", "--top-p", "0.9", "--top-k", "20"]
+    given = ["bench", *pair, "--prompt", "abc", *SHORT, "--repetitions", "1", "--no-lookups", "--no-busy"]
+    methods = ["--methods", "sd,recycle:scope=global"]
+    assert main([*given, *methods, *drawn, "--no-transformers"]) == 0
+    assert "temperature 0.7, top_p 0.9, top_k 20" in capsys.readouterr().out
+    assert {tuple(one.values()) for one in asked} == {(0.7, 0.9, 20, None), (0.7, 0.9, 20, "global")}
+    asked.clear()
+    assert main([*given, *methods, "--no-transformers", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sampling"] == {"temperature": 0.0}
+    assert {one["temperature"] for one in asked} == {None}
+    for other in (["--auto"], ["--batch", "1"]):
+        assert f"{other[0]} measures greedy runs" in refused(capsys, "bench", *pair, *other, *drawn)
+    assert "temperature" in refused(capsys, "bench", *pair, "--temperature", "-1")
+
+
+@pytest.mark.thorough
+def test_bench_lets_transformers_draw_too(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["bench", *pair, "--prompt", "abc", *SHORT, "--repetitions", "2", "--no-lookups", "--no-busy"]
+    assert main([*given, "--methods", "sd", "--temperature", "0.7", "--top-p", "0.9", "--json"]) == 0
+    assert {"ar / hf generate", "sd / hf assisted 5"} <= json.loads(capsys.readouterr().out)["ratios"].keys()
+
+
 def test_bench_of_an_encoder_decoder_is_set_against_ar_alone(
     crossed: Crossed, capsys: pytest.CaptureFixture[str]
 ) -> None:
