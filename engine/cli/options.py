@@ -22,6 +22,7 @@ from engine.tasks.prompts import Prompt, read_prompts, turns_left
 from engine.tasks.published import PUBLISHED, load_published
 from engine.unhurried import UNHURRIED
 
+DRAWS = ("temperature", "top_p", "top_k")  # what `add_draws` gives
 TASK_ITEMS = 20
 
 
@@ -126,7 +127,7 @@ def draws(args: argparse.Namespace) -> dict[str, Any]:
     """
     if Sampling(args.temperature, args.top_k, args.top_p).greedy:
         return {}
-    return {name: getattr(args, name) for name in ("temperature", "top_p", "top_k")}
+    return {name: getattr(args, name) for name in DRAWS}
 
 
 def add_prompts(
@@ -286,7 +287,7 @@ def decoding(args: argparse.Namespace) -> dict[str, Any]:
     Raises:
         ConfigError: one that no run takes.
     """
-    names = ("max_new_tokens", "temperature", "top_p", "top_k", "seed", "stop", "chat")
+    names = ("max_new_tokens", *DRAWS, "seed", "stop", "chat")
     given = {name: getattr(args, name) for name in names}
     of_run = {name: given[name] for name in ("max_new_tokens", "seed", "stop")}
     RunConfig("", (0,), sampling=Sampling(args.temperature, args.top_k, args.top_p), **of_run)
