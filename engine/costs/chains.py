@@ -1,6 +1,8 @@
 """How long a chain is drafted so that tokens come fastest, from what was accepted so far and what a round costs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from operator import mul
 
 from engine.costs.curve import Costs
 from engine.costs.pace import HELD, Pace, Share, Told, best_chain, best_length
@@ -41,12 +43,15 @@ class ChainChoice:
         """What the next texts are chosen by, which may be sampled otherwise than those before."""
         self.costs, self.forecast, self.pace.costs = costs, forecast, costs
         self._plain = 1 / costs.round(None, 1)
+        self._expect()
 
     def _fresh(self) -> None:
         self.pace = Pace(self.costs, CHAIN_HELD, MEMORY)  # of the rounds that draft
         self._any, self._each = Share(HELD), Share(1.0)  # tokens that hold; the target's tokens a step
         self._bins = [Share(0.5, 1.0) for _ in range(len(EDGES) + 1)]
-        self._depths = [Share(HELD, 2.0) for _ in range(MOST_CHAIN)]
+        self._depths: list[Share] = []  # by place of the draft, as far as one was tested
+        self._expected = [0.0] * len(self._bins), [0.0] * len(self._bins)  # near and further on; see `_expect`
+        self._expect()
         self._pause = PAUSE  # how long the next one is
         self._left = 0 if self._pays else PAUSE  # rounds of this one
         self._round(stepwise=True)
@@ -63,18 +68,19 @@ class ChainChoice:
                 share.fade()
             tokens, ms = best_chain(self._any.value(CHAIN_HELD), self.costs, MOST_CHAIN, self._each.value())
             self.pace.fade(tokens / ms)
+            self._expect()
         else:
             self._fresh()
 
     def _round(self, stepwise: bool) -> None:
         self._chosen = False  # a drafter that copies for once asks for no length
         self._rate, self._length = max(self.pace.rate, self._plain), self._each.value()
-        self._expected: list[list[float]] = []  # by bin, near and further on, where there is a forecast
         self._stepwise, self._asked = stepwise, 0
-        self._shares, self._chances, self._reached = list[float](), list[float](), 1.0
+        self._places, self._chances, self._reached = list[int](), list[float](), 1.0  # by token its bin, its chance
+        self._further = self.costs.passes.further
         self._least = 0.0
         self._following: float | None = None
-        self._refused: float | None = None  # how sure the drafter was of the token at which the draft ended
+        self._refused: int | None = None  # the bin of the token at which the draft ended
 
     @property
     def _pays(self) -> bool:
@@ -96,32 +102,33 @@ class ChainChoice:
     def _known(self) -> list[float]:
         """By place the chance that a draft token holds where those before it did."""
         overall = self._any.value()
-        return [share.value(overall) for share in self._depths]
+        return [*(share.value(overall) for share in self._depths), *[overall] * (MOST_CHAIN - len(self._depths))]
 
     def more(self, drafted: int, share: float) -> bool:
         """Whether the next token, of which the drafter is so sure, joins the draft: its own time is spent."""
         self._asked = drafted + 1
-        chance = self._chance(share, drafted)
+        place = bin_of(share)
+        known = self.forecast is not None
+        chance = self._expected[drafted >= NEAR][place] if known else self._bins[place].value(share**TRUST)
         self._least, following = self._worth(drafted, 0.0), self._reached * chance
         if drafted and following < self._least:
-            self._following, self._refused = following, share
+            self._following, self._refused = following, place
             return False
-        self._shares.append(share)
+        self._places.append(place)
         self._chances.append(chance)
         self._reached, self._following = following, None
         return True
 
-    def _chance(self, share: float, drafted: int) -> float:
-        """That a token holds of which the drafter is so sure, behind so many; asked at every step, so what stays the
-        same within a round is worked out once."""
-        place = bin_of(share)
+    def _expect(self, places: Iterable[int] = range(len(EDGES) + 1)) -> None:
+        """Where there is a forecast, what is expected of these bins: worked out when they change, since it is asked at
+        every step."""
         if self.forecast is None:
-            return self._bins[place].value(share**TRUST)
-        if not self._expected:
-            near, further = self.forecast.chances(), self.forecast.chances(NEAR)
-            for priors in (near, further):
-                self._expected.append([own.value(prior) for own, prior in zip(self._bins, priors, strict=True)])
-        return self._expected[drafted >= NEAR][place]
+            return
+        for expected, priors in zip(
+            self._expected, (self.forecast.chances(), self.forecast.chances(NEAR)), strict=True
+        ):
+            for place in places:
+                expected[place] = self._bins[place].value(priors[place])
 
     def among(self, shares: Sequence[float]) -> int:
         """How many of the tokens of a draft that was made in one pass are verified, by how sure the drafter is of
@@ -140,15 +147,12 @@ class ChainChoice:
 
     def _worth(self, drafted: int, step: float) -> float:
         """The chance from which on one more token, and so much drafting, is worth its time."""
-        return self._rate * (step / self._length + self.costs.further(round(self._length * drafted) + 1))
+        return self._rate * (step / self._length + self._further(round(self._length * drafted) + 1))
 
     def told(self, drafted: int, steps: int | None = None) -> Told:
         """This round's choice, of so many draft tokens that are verified, made in as many `steps` or others."""
         steps = drafted if steps is None else steps
-        reached, held = 1.0, 0.0
-        for chance in (self._chances or self._known())[:steps]:
-            reached *= chance
-            held += reached
+        held = sum(accumulate((self._chances or self._known())[:steps], mul))
         tokens = 1.0 + held * (drafted / steps if steps else 1.0)
         return Told(tokens, self.costs.round(steps or None, drafted + 1), self._least, self._following)
 
@@ -168,13 +172,14 @@ class ChainChoice:
         tests = [float(place < accepted) for place in range(min(accepted + 1, steps))]
         if further is not None and self._refused is not None and drafted == steps == accepted:
             tests.append(float(further))
-            self._shares.append(self._refused)
-        for place, held in enumerate(tests):
-            self._any.add(held)
-            if place < MOST_CHAIN:
-                self._depths[place].add(held)
-            if place < len(self._shares):
-                self._bins[bin_of(self._shares[place])].add(held)
+            self._places.append(self._refused)
+        self._any.add(sum(tests), len(tests))
+        self._depths.extend(Share(HELD, 2.0) for _ in range(len(self._depths), min(len(tests), MOST_CHAIN)))
+        for depth, held in zip(self._depths, tests, strict=False):
+            depth.add(held)
+        for place, held in zip(self._places, tests, strict=False):
+            self._bins[place].add(held)
+        self._expect(set(self._places[: len(tests)]))
         if drafted:
             self._left = 0 if self._pays else self._pause
             self._pause = PAUSE if self._pays else min(2 * self._pause, LONGEST)

@@ -87,6 +87,12 @@ class Costs:
         spread = 0.0 if steps is None or rows is None else self.spread
         return (0.0 if steps is None else self.draft(steps, rows)) + self.verify(tokens) + spread + self.other
 
+    @cached_property
+    def chains(self) -> tuple[float, ...]:
+        """Whole rounds of chains of 0 to 126 tokens, a step each."""
+        passes = self.passes.whole
+        return tuple((self.draft(n) if n else 0.0) + passes[n + 1] + self.other for n in range(len(passes) - 1))
+
     def to_json(self) -> CostsRecord:
         """JSON types; nanoseconds are kept."""
         return CostsRecord(

@@ -25,11 +25,12 @@ def best_length(accepted: Sequence[float], costs: Costs, each: float = 1.0) -> i
     target's.
     """
     reached, tokens = 1.0, 1.0  # the target's own token comes with every round
+    known = costs.chains if each == 1 else ()
     best, length = tokens / costs.round(None, 1), 0
     for n, chance in enumerate(accepted, 1):
         reached *= chance
         tokens += each * reached
-        rate = tokens / costs.round(n, each * n + 1)
+        rate = tokens / (known[n] if n < len(known) else costs.round(n, each * n + 1))
         if rate > best:
             best, length = rate, n
     return length

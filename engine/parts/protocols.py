@@ -244,6 +244,14 @@ class Weighing(Protocol):
 
 
 @runtime_checkable
+class Joining(Protocol):
+    """What a chain shape has besides where it looks at the row's largest logit, whose place whoever asks has found."""
+
+    def joins(self, drafted: int, logits_1V: Tensor, largest: int) -> bool:
+        """In place of `more`, on a CPU, of a draft that takes the likeliest token: the row, and which one that is."""
+
+
+@runtime_checkable
 class Stepwise(Protocol):
     """What a chain shape has besides where it need not know how long a draft gets before it is begun."""
 

@@ -253,7 +253,10 @@ def choice(shape: ChainShape, drafted: int, row_1V: Tensor) -> int | None:
     """
     if _apart(shape, row_1V):
         return _weighed(shape, drafted, row_1V, first_argmax(row_1V))
-    return first_choice(row_1V) if shape.more(drafted, row_1V[0]) else None
+    token, joins = first_choice(row_1V), getattr(shape, "joins", None)
+    if not getattr(shape, "looks", True):
+        return token
+    return token if (joins(drafted, row_1V, token) if joins else shape.more(drafted, row_1V[0])) else None
 
 
 def _apart(shape: ChainShape, row_1V: Tensor) -> TypeGuard[Weighing]:

@@ -28,7 +28,7 @@ class Chain:
         self.gamma = 0 if self.choice else int(knobs["gamma"])
         self.looks = self.choice is not None
         self.greedy = kit.sampling.greedy
-        self._refused: Tensor | None = None  # logits [V] of the token at which the draft ended
+        self._refused: Tensor | None = None  # logits [V] or [1, V] of the token at which the draft ended
 
     def given(self, kit: Kit) -> None:
         self.greedy = kit.sampling.greedy
@@ -49,6 +49,9 @@ class Chain:
 
     def more(self, drafted: int, logits_V: Tensor) -> bool:
         return self.choice is None or self.goes_on(drafted, sureness(logits_V), logits_V)
+
+    def joins(self, drafted: int, logits_1V: Tensor, largest: int) -> bool:
+        return self.choice is None or self.goes_on(drafted, sureness(logits_1V, largest), logits_1V)
 
     def weigh(self, logits_NV: Tensor) -> Tensor:
         return surest(logits_NV)

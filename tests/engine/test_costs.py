@@ -26,6 +26,8 @@ def test_the_curve_is_a_line_between_what_was_measured_and_beyond() -> None:
     assert CURVE.round(2, 9, rows=6) == pytest.approx(0.1 + 2 * 0.3 + 4 * 0.05 + 3.25 + 0.2)
     assert Costs(Curve(((1, 2.0),)), 0, 0).verify(9) == 2.0
     assert Costs.from_json(CURVE.to_json()) == CURVE
+    assert CURVE.chains == pytest.approx([CURVE.round(n or None, n + 1) for n in range(127)])
+    assert best_length([1.0] * 300, CURVE) == 300  # beyond what is known by heart
     falling = Curve(((1, 2.0), (2, 1.2)))
     assert falling.at(9) == 0.6  # noise at the last two sizes does not make a long pass free
     for samples in ((), ((2, 1.0), (1, 1.0)), ((1, 1.0), (1, 1.0)), ((1, 0.0),)):
@@ -68,6 +70,11 @@ def draft(choice: ChainChoice, shares: list[float]) -> int:
         if choice.ends(drafted):
             break
     return drafted
+
+
+def at(choice: ChainChoice, place: int) -> Share:
+    """What was learnt of a place of the draft; the choice itself keeps none where nothing was tested."""
+    return choice._depths[place] if place < len(choice._depths) else Share(0.0)
 
 
 def rounds(choice: ChainChoice, held: list[bool], n: int = 60, share: float = 0.5) -> list[int]:
@@ -129,7 +136,7 @@ def test_the_token_at_which_a_draft_ended_is_learnt_from_where_its_place_is_know
         choice.limit(stepwise=True)
         assert choice.more(0, 0.99) and not choice.more(1, 0.02)
         choice.observe(1, accepted, further=further)
-        for share in (choice._bins[bin_of(0.02)], choice._depths[1]):
+        for share in (choice._bins[bin_of(0.02)], at(choice, 1)):
             assert (share.tests, share.held) == (tests, float(tests and bool(further)))
     modest, lengths = ChainChoice(CURVE), list[int]()
     for _ in range(8):
@@ -190,7 +197,7 @@ def test_a_draft_is_chosen_in_the_tokens_of_the_model_that_writes_it(steps: int,
         choice.observe(tokens, tokens, steps)
     assert told.expected == pytest.approx(1 + tokens, rel=0.02) and told.expected_ms == CURVE.round(steps, tokens + 1)
     assert choice.pace.rate == pytest.approx(told.expected / told.expected_ms, rel=0.02)
-    assert [share.tests for share in choice._depths[: steps + 1]] == [200.0] * steps + [0.0]
+    assert [at(choice, place).tests for place in range(steps + 1)] == [200.0] * steps + [0.0]
     choice.limit()
     choice.more(0, 0.9)
     choice.more(1, 0.9)
@@ -209,7 +216,7 @@ def test_steps_hold_as_far_as_their_tokens_do(drafted: int, accepted: int, steps
     for place in range(steps):
         choice.more(place, 0.99)
     choice.observe(drafted, accepted, steps)
-    tested = [(share.tests, share.held) for share in choice._depths[:steps]]
+    tested = [(at(choice, place).tests, at(choice, place).held) for place in range(steps)]
     assert tested == [(1, 1)] * held + [(1, 0)] * (held < steps) + [(0, 0)] * (steps - held - 1)
 
 

@@ -167,6 +167,7 @@ def test_one_row_is_as_sure_as_that_row_of_many(dtype: torch.dtype) -> None:
     want = torch.softmax(rows.double(), -1).amax(-1)
     assert torch.allclose(surest(rows).double(), want, atol=1e-6)
     assert [sureness(row) for row in rows] == surest(rows).tolist()
+    assert [sureness(row, int(row.argmax())) for row in rows] == surest(rows).tolist()
 
 
 def test_the_first_maximum_wins() -> None:

@@ -13,6 +13,7 @@ from engine.costs.chains import ChainChoice
 from engine.draft import Draft
 from engine.errors import EngineFault
 from engine.parts import Context, write_block
+from engine.parts.writing import choice
 from engine.sampling import distribution, pick
 from engine.streams import Streams
 
@@ -55,6 +56,29 @@ def test_greedy_places_take_their_first_choices_up_to_a_stop() -> None:
     whole = written(context(0), rows_of([3, 1, 2]))
     assert whole.logits is not None and whole.logits.shape == (3, V) and len(whole.sources or ()) == 3
     assert not written(context(0, full=False), rows_of([3, 1])).sources
+
+
+class Told(Shape):
+    """So many, told which token is the likeliest."""
+
+    def __init__(self, taken: int) -> None:
+        super().__init__(taken)
+        self.told = list[tuple[int, tuple[int, ...], int]]()
+
+    def joins(self, drafted: int, logits_1V: Tensor, largest: int) -> bool:
+        self.told.append((drafted, tuple(logits_1V.shape), largest))
+        return drafted < self.taken
+
+
+def test_a_shape_is_told_the_likeliest_token_or_asked_or_neither() -> None:
+    row, asked, told, blind = rows_of([3]), Shape(2), Told(2), Shape(0)
+    blind.looks = False
+    assert [[choice(cast("Any", shape), n, row) for n in (1, 2)] for shape in (asked, told, blind)] == [
+        [3, None],
+        [3, None],
+        [3, 3],
+    ]
+    assert asked.asked == [1, 2] and told.told == [(1, (1, V), 3), (2, (1, V), 3)] and told.asked == blind.asked == []
 
 
 def test_each_place_draws_with_the_next_uniform_and_those_behind_a_stop_stay_in_the_stream() -> None:
