@@ -13,7 +13,7 @@ from torch import Tensor
 from engine.draft import EMPTY, Draft, chain
 from engine.errors import EngineFault
 from engine.model.session import check_finite, nan
-from engine.parts.protocols import ChainShape, Context, Ending, Stepwise, Weighing
+from engine.parts.protocols import ChainShape, Context, Weighing
 from engine.sampling import CPU, distribution, drawn, first_argmax, pick, read, sent
 from engine.trace.records import RoundExtras
 
@@ -132,7 +132,8 @@ def asked(shape: ChainShape, rows_NV: Tensor) -> int:
 
 def most_of(shape: ChainShape) -> int:
     """Most tokens of a draft whose drafter is stopped by what it writes, or whose places are all made in one pass."""
-    return shape.stepwise() if isinstance(shape, Stepwise) else shape.limit()
+    stepwise: Callable[[], int] = getattr(shape, "stepwise", shape.limit)  # asking a protocol takes as long as a token
+    return stepwise()
 
 
 def _kept(context: Context, shape: ChainShape, made: Chain, logits: Tensor, extras: RoundExtras | None = None) -> Draft:
@@ -167,7 +168,7 @@ def _step_by_step(
         EngineFault: a logit is NaN.
     """
     made, text = Chain([], [], [], []), list(context.tokens)
-    ends = shape.ends if isinstance(shape, Ending) else None
+    ends: Callable[[list[int]], bool] | None = getattr(shape, "ends", None)
     while (found := _next(context, shape, len(made.tokens), row)) is not None:
         token, dist = found
         made.rows.append(row)
