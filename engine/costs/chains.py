@@ -77,10 +77,17 @@ class ChainChoice:
         self._rate, self._length = max(self.pace.rate, self._plain), self._each.value()
         self._stepwise, self._asked = stepwise, 0
         self._places, self._chances, self._reached = list[int](), list[float](), 1.0  # by token its bin, its chance
-        self._further = self.costs.passes.further
+        self._dear = [self._rate * ms for ms in self._further()]  # what one more behind so many must bring
+        self._step = self._rate * self.costs.step / self._length  # and its drafting
         self._least = 0.0
         self._following: float | None = None
         self._refused: int | None = None  # the bin of the token at which the draft ended
+
+    def _further(self) -> Sequence[float]:
+        """Milliseconds of one more step's tokens in a pass, behind 0 to `MOST_CHAIN` steps."""
+        if self._length == 1:
+            return self.costs.passes.ahead[1 : MOST_CHAIN + 2]
+        return [self.costs.further(round(self._length * drafted) + 1) for drafted in range(MOST_CHAIN + 1)]
 
     @property
     def _pays(self) -> bool:
@@ -110,7 +117,7 @@ class ChainChoice:
         place = bin_of(share)
         known = self.forecast is not None
         chance = self._expected[drafted >= NEAR][place] if known else self._bins[place].value(share**TRUST)
-        self._least, following = self._worth(drafted, 0.0), self._reached * chance
+        self._least, following = self._dear[drafted], self._reached * chance
         if drafted and following < self._least:
             self._following, self._refused = following, place
             return False
@@ -133,7 +140,8 @@ class ChainChoice:
     def among(self, shares: Sequence[float]) -> int:
         """How many of the tokens of a draft that was made in one pass are verified, by how sure the drafter is of
         each."""
-        taken = next((n for n, share in enumerate(shares) if not self.more(n, share)), len(shares))
+        refused = (n for n, share in enumerate(shares[:MOST_CHAIN]) if not self.more(n, share))
+        taken = next(refused, min(len(shares), MOST_CHAIN))
         self._asked = len(shares)
         return taken
 
@@ -141,13 +149,9 @@ class ChainChoice:
         """Whether another step would cost more than it can bring, which is a token if all before it hold."""
         if not self._stepwise:  # nothing is saved
             return False
-        self._least = self._worth(drafted, self.costs.step)
+        self._least = self._step + self._dear[drafted]
         self._following = self._reached if self._reached < self._least else None
         return self._following is not None
-
-    def _worth(self, drafted: int, step: float) -> float:
-        """The chance from which on one more token, and so much drafting, is worth its time."""
-        return self._rate * (step / self._length + self._further(round(self._length * drafted) + 1))
 
     def told(self, drafted: int, steps: int | None = None) -> Told:
         """This round's choice, of so many draft tokens that are verified, made in as many `steps` or others."""

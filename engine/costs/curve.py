@@ -38,11 +38,12 @@ class Curve:
 
     def further(self, tokens: int) -> float:
         """One more token in a pass over so many: the mean over the next `AHEAD`, since measured curves have steps."""
-        known = self._further
+        known = self.ahead
         return known[tokens] if tokens < len(known) else self._mean(tokens)
 
     @cached_property
-    def _further(self) -> tuple[float, ...]:
+    def ahead(self) -> tuple[float, ...]:
+        """The same in passes over 0 (which never is) to 127 tokens."""
         return tuple(map(self._mean, range(128)))
 
     def _mean(self, tokens: int) -> float:
