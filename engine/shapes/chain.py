@@ -51,10 +51,7 @@ class Chain:
         return self.choice is None or self.goes_on(drafted, sureness(logits_V), logits_V)
 
     def joins(self, drafted: int, logits_1V: Tensor, largest: int) -> bool:
-        if self.choice is None or self.choice.more(drafted, sureness(logits_1V, largest)):
-            return True
-        self._refused = logits_1V
-        return False
+        return self.goes_on(drafted, sureness(logits_1V, largest), logits_1V)
 
     def weigh(self, logits_NV: Tensor) -> Tensor:
         return surest(logits_NV)
