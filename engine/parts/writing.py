@@ -71,6 +71,9 @@ def write_chain(
     behind a sequence, and is asked with one token more each time, or `onward` is where there is one; `source` where the
     last token came from, in which a number may be a tensor still. On another device than the CPU, a shape that does not
     look at logits has the chain written `onward` without a stop; the tokens are then read all at once.
+
+    Raises:
+        EngineFault: a logit is NaN.
     """
     limit = min(most_of(shape), context.room, context.space, left)
     if limit < 1:
@@ -81,7 +84,12 @@ def write_chain(
     else:
         here = onward if row.device.type == "cpu" else None
         made = _step_by_step(context, shape, limit, stops, row, after, source, here)
-    return _kept(context, shape, made, torch.cat(made.rows)) if made.rows else EMPTY
+    if not made.rows:
+        return EMPTY
+    logits = torch.cat(made.rows)
+    if logits.device.type == "cpu":
+        check_finite(logits, "draft model")
+    return _kept(context, shape, made, logits)
 
 
 def write_block(
@@ -162,10 +170,11 @@ def _step_by_step(
     source: Callable[[], dict[str, Any]],
     onward: Ahead | None,
 ) -> Chain:
-    """Token by token, each looked at by the host; `onward` reads one more, which is cheaper than the whole sequence.
+    """Token by token, each looked at by the host; `onward` reads one more, which is cheaper than the whole sequence and
+    leaves it to others to look for NaN.
 
     Raises:
-        EngineFault: a logit is NaN.
+        EngineFault: a logit is NaN that a token is chosen by.
     """
     made, text = Chain([], [], [], []), list(context.tokens)
     ends: Callable[[list[int]], bool] | None = getattr(shape, "ends", None)
@@ -183,7 +192,6 @@ def _step_by_step(
         row = after(text) if onward is None else onward.ahead(sent([token], CPU))
     if onward is not None and made.tokens:
         onward.told(made.tokens)
-        check_finite(torch.cat(made.rows), "draft model")
     return made
 
 

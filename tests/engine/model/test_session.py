@@ -13,6 +13,7 @@ from engine.draft import EMPTY, Draft, chain
 from engine.errors import ConfigError, EngineFault
 from engine.model import Model, Session, lean
 from engine.model.products import Product
+from engine.model.session import check_finite
 from tests.engine.model.families import near
 from tests.engine.zoo import FAMILIES, Zoo
 
@@ -276,6 +277,19 @@ def test_padding_rows_are_cut_to_the_common_vocabulary(zoo: Zoo) -> None:
     session.vocab = 80
     out = session.forward(PROMPT, chain([5]))
     assert out.logits.shape == (2, 80) and near(out.logits, fresh(zoo.model("llama"), PROMPT, chain([5]))[:, :80]) == 0
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.bfloat16, torch.float16))
+def test_one_nan_is_found_wherever_it_is_and_infinities_are_none(dtype: torch.dtype) -> None:
+    sound = torch.randn(3, 40, generator=torch.Generator().manual_seed(1)).to(dtype)
+    sound[0, :5], sound[2, 7] = -torch.inf, torch.inf
+    for fine in (sound, sound[:, 1:], sound[:0], torch.full((2, 3), -torch.inf, dtype=dtype)):
+        check_finite(fine)
+    for row, place in itertools.product(range(3), (0, 4, 7, 21, 39)):
+        faulty = sound.clone()
+        faulty[row, place] = torch.nan
+        with pytest.raises(EngineFault, match="The draft model returned NaN"):
+            check_finite(faulty, "draft model")
 
 
 def test_nan_logits_end_the_run(zoo: Zoo) -> None:
