@@ -371,7 +371,7 @@ def _alive(tops: list[TopN]) -> list[TopN]:
 def rows_of(values: list[float], ids: list[int], n: int, rows_RV: Tensor) -> list[TopN]:
     """Flat lists of first probabilities and ids (`first_ids`) as the first n of each row: likeliest first, equal ones
     by id. Rows of which more are equal than the lists hold are sorted themselves, by one transfer for all of them."""
-    count = len(rows_RV)
+    count = rows_RV.shape[0]
     pairs, width = list(zip(ids, values, strict=True)), len(ids) // count if count else 0
     found = [pairs[r * width : (r + 1) * width] for r in range(count)]
     few = n < width < rows_RV.shape[-1]

@@ -7,7 +7,7 @@ those that the head predicted: only committed pairs stay in its memory. Dimensio
 feature width.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from torch import Tensor
@@ -18,7 +18,7 @@ from engine.heads.eagle import EagleHead, tapped
 from engine.heads.follow import Follower
 from engine.heads.graphs import levels_of
 from engine.heads.treemask import TreeMask, TreeMasks
-from engine.parts import Context, Kit, Knobs, Onward, Outcome, TreeShape
+from engine.parts import Context, Kit, Knobs, Outcome, TreeShape
 from engine.sampling import sent
 from engine.trees.growth import Growth, Plan
 
@@ -70,7 +70,7 @@ class Eagle2:
         fresh = self.follower.fresh(last, context.path, len(context.tokens), states)
         if fresh is None:
             return
-        m, start = len(fresh), self.memory.length
+        m, start = fresh.shape[0], self.memory.length
         self.memory.reserve(start + m)
         ids = sent(context.tokens[first + 1 : first + 1 + m], fresh.device)
         self._next = self.head.read(self.memory, ids, fresh, start)
@@ -79,8 +79,8 @@ class Eagle2:
     def _grow(self, context: Context, shape: TreeShape, plan: Plan, hidden: Tensor) -> Draft:
         grown = Growth(plan.width, hidden.device, self.names, self.vocab, plan.trust)
         tree_mask = self._mask(plan)
-        logits, onward = self._logits(hidden), shape.onward if isinstance(shape, Onward) else None
-        asked = False
+        onward: Callable[[Growth], Sequence[int] | None] | None = getattr(shape, "onward", None)
+        logits, asked = self._logits(hidden), False
         while True:
             rows = shape.admit(grown, logits)
             if rows is not None:

@@ -82,7 +82,7 @@ class Hydra:
             logits.append(x)
             values.append(top.values - x.logsumexp(-1, keepdim=True))
             choices.append(top.indices)
-            base.append(base[-1] + len(x))
+            base.append(base[-1] + x.shape[0])
             inner = [
                 i
                 for i, d in enumerate(tree.depths)

@@ -62,9 +62,9 @@ class Mtp:
         if fresh is not None:
             self.head.look(self.memory, context.target, context.tokens)
             first = self._read + 1
-            ids = sent(context.tokens[first : first + len(fresh)], self.device)
+            ids = sent(context.tokens[first : first + fresh.shape[0]], self.device)
             self._state = self.head.run(self.memory, ids, fresh, self._read, last=True)
-            self._read += len(fresh)
+            self._read += fresh.shape[0]
         if self._state is None:
             return EMPTY
         self._reached, self._root, self._level = self._state, len(context.tokens), 0

@@ -211,7 +211,7 @@ class Committed:
 
     def write(self, keys_TE: Tensor, values_TE: Tensor, norms: HeadNorms) -> None:
         """The next T committed tokens, with keys and values of all layers side by side (E = L K C)."""
-        start, T, L, K = self.length, len(keys_TE), self.spec.layers, self.spec.block.kv_heads
+        start, T, L, K = self.length, keys_TE.shape[0], self.spec.layers, self.spec.block.kv_heads
         self.length = start + T
         self.reserve(self.length)
         keys = norms(keys_TE.view(T, L * K, -1))
@@ -221,7 +221,7 @@ class Committed:
 
     def attend(self, i: int, qkv_BO: Tensor, norms: HeadNorms) -> Tensor:
         """Attention [B, H C] of a block's rows in layer i over the committed tokens and over one another."""
-        start, end = self.length, self.length + len(qkv_BO)
+        start, end = self.length, self.length + qkv_BO.shape[0]
         self.reserve(end)
         queries, kv = self._turned(qkv_BO, slice(start, end), norms)
         self._kv[i, start:end] = kv
@@ -236,7 +236,7 @@ class Committed:
     def _turned(self, qkv_BO: Tensor, where: slice | Tensor, norms: HeadNorms) -> tuple[Tensor, Tensor]:
         """Queries [B, H, C], and keys and values [B, 2K, C]; the first two normed and rotated."""
         H, K = self.spec.block.heads, self.spec.block.kv_heads
-        qkv = qkv_BO.view(len(qkv_BO), H + 2 * K, self.spec.block.channels)
+        qkv = qkv_BO.view(qkv_BO.shape[0], H + 2 * K, self.spec.block.channels)
         turned = norms(qkv[:, : H + K])
         self._turns(turned, where)
         return turned[:, :H], torch.cat((turned[:, H:], qkv[:, H + K :]), 1)

@@ -159,7 +159,7 @@ class EagleHead:
         to the memory from slot and position `at` on. Of the others nothing but keys and values is ever asked, so only
         those are made."""
         hidden = states_TF if self.kind == "eagle2" else self.lean.mixture(self.taps(states_TF), self.lean.bias)
-        return self.lean.run(memory, ids_T, hidden, slice(at, at + len(ids_T)), at, None, last=True)
+        return self.lean.run(memory, ids_T, hidden, slice(at, at + ids_T.shape[0]), at, None, last=True)
 
 
 class Lean:
@@ -197,7 +197,7 @@ class Lean:
         last: bool = False,
     ) -> Tensor:
         """See `EagleHead.run`, and with `last` `EagleHead.read`."""
-        if len(ids_T) <= FEW and self.few and isinstance(memory, Memory):
+        if ids_T.shape[0] <= FEW and self.few and isinstance(memory, Memory):
             return self._few(self.few, memory, ids_T, hidden_TD, where, at, mask, last=last)
         if self.regresses:
             x = self.hidden.onto(self.spoken(ids_T), hidden_TD)
@@ -243,7 +243,7 @@ class Lean:
 
     def logits(self, hidden_TD: Tensor) -> Tensor:
         """Raw logits [T, V'] of EAGLE-3's own output head."""
-        if len(hidden_TD) == 1 and self.few:
+        if hidden_TD.shape[0] == 1 and self.few:
             return torch.from_numpy(self.lm_head.few(normed(hidden_TD.numpy(), self.norm_last.few_eps)))
         return self.lm_head(hidden_TD if self.norms_output else self.norm_last(hidden_TD))
 

@@ -47,7 +47,7 @@ class Buffers(Generic[M]):
     @property
     def index(self) -> Tensor:
         """The slots of all rows [R]."""
-        return self.start + torch.arange(len(self.ids), device=self.ids.device)
+        return self.start + torch.arange(self.ids.shape[0], device=self.ids.device)
 
 
 class LevelBuffers(Buffers[Memory]):
@@ -103,7 +103,7 @@ class Levels:
     ) -> tuple[Tensor, Tensor]:
         """Hidden rows [T, D] and logits [T, V'] of a level whose rows are all at position `pos`, and whose keys go to
         slots from `at` on; see `Memory.attend` for the mask. A single row needs none."""
-        T = len(ids_T)
+        T = ids_T.shape[0]
         key = self._size(memory, at, T)
         if key is None:
             return work(memory, ids_T, hidden_TD)
@@ -125,7 +125,7 @@ class Levels:
 
     def block(self, memory: Committed, work: Block, ids_B: Tensor) -> Tensor:
         """Logits [B - 1, V] of a block behind the committed tokens, whose rows see those and one another."""
-        B, at = len(ids_B), memory.length
+        B, at = ids_B.shape[0], memory.length
         key = self._size(memory, at, B)
         if key is None:
             return work(memory, ids_B)
@@ -168,7 +168,7 @@ class Levels:
 
     def rows(self, name: Hashable, work: Callable[[Tensor], Tensor], x_TE: Tensor) -> Tensor:
         """What a head without a memory makes of some rows [T, ...]; `name` tells its products apart."""
-        T = len(x_TE)
+        T = x_TE.shape[0]
         place = bisect_left(ROWS, T)
         if self.why_not or place == len(ROWS):
             return work(x_TE)

@@ -90,7 +90,7 @@ class HydraHead:
         """Prefix embedding [1, D] of the last of new committed states; the keys and values of all of them join the
         memory."""
         (block, norm, qkv), at = self._lean, memory.length
-        memory.length = end = at + len(states_TD)
+        memory.length = end = at + states_TD.shape[0]
         memory.reserve(end)
         attended = memory.attend(qkv(norm(states_TD), block.bias), slice(at, end), at, last=True)
         return self.normed(block.close(states_TD[-1:], attended), "norm")

@@ -34,8 +34,10 @@ class Norm:
         self.shape, self.eps, self.weight = weight_D.shape, eps, weight_D
         self.folds = weight_D.dtype in FOLDING
         self._small = self.folds and weight_D.device.type == "cpu"  # rows over their length, without sqrt(D)
-        self._eps = torch.full((1, 1), eps * len(weight_D), dtype=weight_D.dtype, device=weight_D.device)
-        self._factors = weight_D * len(weight_D) ** 0.5
+        D = weight_D.shape[0]
+        self.few_eps = eps * D  # what `engine.model.few.normed` adds
+        self._eps = torch.full((1, 1), self.few_eps, dtype=weight_D.dtype, device=weight_D.device)
+        self._factors = weight_D * D**0.5
 
     def __call__(self, x_TD: Tensor) -> Tensor:
         """The rows normed [T, D], but for what `into` has put into the next product."""
@@ -49,11 +51,6 @@ class Norm:
         if not self._small:
             return F.rms_norm(x_TD, self.shape, self.weight, self.eps)
         return self(x_TD).mul_(self._factors)
-
-    @property
-    def few_eps(self) -> float:
-        """What `engine.model.few.normed` adds."""
-        return self.eps * len(self.weight)
 
     @cached_property
     def few_factors(self) -> Array:

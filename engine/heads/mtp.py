@@ -99,10 +99,10 @@ class LlamaLayer:
         """`run` for few rows."""
         _, norm, qkv = self._lean
         kv, turns = memory.arrays
-        return block(x_TD, qkv.few(normed(x_TD, norm.few_eps)), kv, at, turns[at : at + len(x_TD)], last=last)
+        return block(x_TD, qkv.few(normed(x_TD, norm.few_eps)), kv, at, turns[at : at + x_TD.shape[0]], last=last)
 
     def run(self, memory: Slots, x_TD: Tensor, at: int, *, last: bool = False) -> Tensor:
-        (block, norm, qkv), end = self._lean, at + len(x_TD)
+        (block, norm, qkv), end = self._lean, at + x_TD.shape[0]
         memory.reserve(end)
         attended = memory.attend(qkv(norm(x_TD), block.bias), slice(at, end), at, last=last)
         return block.close(x_TD[-1:] if last else x_TD, attended)
@@ -174,7 +174,7 @@ class MtpHead:
         """States [T, D] after the tokens `ids_T`, given the states before them; their keys go to slots from `at` on.
         With `last` the last of them [1, D]: of the others keys and values are made, and nothing else."""
         spoken, norm, mixture, closing = self._lean
-        if len(ids_T) <= FEW and self.few and isinstance(memory, Memory) and isinstance(self.layer, LlamaLayer):
+        if ids_T.shape[0] <= FEW and self.few and isinstance(memory, Memory) and isinstance(self.layer, LlamaLayer):
             return self._few(self.layer, self.few, memory, ids_T, state_TD, at, last=last)
         return closing.whole(self.layer.run(memory, mixture.onto(spoken(ids_T), norm(state_TD)), at, last=last))
 
@@ -198,7 +198,7 @@ class MtpHead:
     ) -> Tensor:
         """`run` for few rows."""
         spoken, norm, mixture, closing = self._lean
-        memory.reserve(at + len(ids_T))
+        memory.reserve(at + ids_T.shape[0])
         with quiet():
             x = spoken.few(ids_T)
             x += mixture.few(normed(state_TD.numpy(), norm.few_eps))

@@ -27,7 +27,7 @@ class TreeMask:
 
     def select(self, rows: Tensor) -> None:
         """Only these rows of the last level go on."""
-        self._tree[: len(rows)] = self._tree[rows]
+        self._tree[: rows.shape[0]] = self._tree[rows]
 
     def take(self, other: "TreeMask") -> None:
         """Go on from a smaller mask."""
@@ -35,7 +35,7 @@ class TreeMask:
 
     def level(self, rows: Tensor, level: int, stable: int) -> Tensor:
         """The mask [R, stable + level * k + R] of a new level whose nodes hang under `rows` of the level before."""
-        R, done = len(rows), level * self.width
+        R, done = rows.shape[0], level * self.width
         if level:
             before = self._before[level]
             (before if self.width == R else before[:R]).copy_(before.index_select(0, rows))

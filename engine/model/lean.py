@@ -155,7 +155,7 @@ class LeanDecoder:
         return logits.to(self.home) if self.apart else logits
 
     def run(self, cache: LeanCache, new: New, taps: Sequence[int], want: int) -> Rows:
-        T, H, K, C = len(new.ids), self.heads, self.kv, self.channels
+        T, H, K, C = new.ids.shape[0], self.heads, self.kv, self.channels
         end = new.start + T
         if T <= FEW and new.proposes and self.few and new.block is None and not (taps or new.skip):
             turned = self._turns[self.home, ""][0].numpy()[new.start : end]

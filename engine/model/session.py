@@ -16,6 +16,7 @@ from torch import Tensor
 from engine.draft import EMPTY, Draft
 from engine.errors import ConfigError, EngineFault
 from engine.model.decoder import Decoder, New, Rows
+from engine.model.inferring import inferring
 from engine.model.tokens import common_prefix
 from engine.sampling import sent
 
@@ -75,7 +76,7 @@ class Session:
         self._skimmed: list[int] = []  # tokens behind the committed slots, read by some of the layers only
         self._left_out: frozenset[int] = frozenset()
 
-    @torch.inference_mode()
+    @inferring
     def forward(self, tokens: Sequence[int], draft: Draft = EMPTY, *, checked: bool = False) -> Forward:
         """Logits after the last of `tokens` and after every draft node.
 
@@ -122,7 +123,7 @@ class Session:
         """Itself, where it can read `ahead`."""
         return self
 
-    @torch.inference_mode()
+    @inferring
     def ahead(self, id_1: Tensor) -> Tensor:
         """Logits [1, V] after one more token, whose id [1] is still on the device only: the host does not wait, and
         nobody has looked for NaN. It is read as the last pass was, with all layers or some. `told` ends it.
@@ -157,7 +158,7 @@ class Session:
         none = torch.empty(0, self.vocab, dtype=torch.float32, device=self.device)
         return Forward(none, none, None, 0)
 
-    @torch.inference_mode()
+    @inferring
     def skim(self, tokens: Sequence[int], skip: frozenset[int], *, checked: bool = False) -> Tensor:
         """Logits [1, V] after the last of `tokens` from a pass that leaves the layers `skip` out (self-drafting).
 
@@ -210,7 +211,7 @@ class Session:
         self._cache.gather(m, slots)
         return m + len(slots)
 
-    @torch.inference_mode()
+    @inferring
     def settled(self, tokens: Sequence[int]) -> tuple[Any, int]:
         """The cache, and how many of `tokens` have their keys and values in its first slots, at most all but the last;
         what was drafted is forgotten."""

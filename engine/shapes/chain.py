@@ -64,9 +64,9 @@ class Chain:
 
     def among(self, logits_NV: Tensor) -> int:
         if self.choice is None:
-            return len(logits_NV)
+            return logits_NV.shape[0]
         taken = self.choice.among(surest(logits_NV).tolist())
-        self._refused = logits_NV[taken] if taken < len(logits_NV) else None
+        self._refused = logits_NV[taken] if taken < logits_NV.shape[0] else None
         return taken
 
     def ends(self, drafted: Sequence[int]) -> bool:

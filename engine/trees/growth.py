@@ -157,7 +157,7 @@ class Growth:
             return None
         least = np.partition(torch.cat(self.scores).numpy(), -nodes)[-nodes]
         rows = int((self.best.numpy() > least).sum())  # the frontier falls
-        return None if rows == len(self.best) else list(range(rows))
+        return None if rows == self.best.shape[0] else list(range(rows))
 
     def add(self, logits_RV: Tensor) -> None:
         """One more level: the best children of every frontier row, and of all these the next frontier."""
@@ -215,7 +215,7 @@ class Growth:
         own = [torch.cat([values.flatten() for values in self.values])] if self.trust else []
         scores, tokens, picks, *few = arrays(torch.cat(self.scores), self.tokens, torch.cat(self.picks), *kept, *own)
         said = few.pop() if own else scores
-        picked = [len(picks) for picks in self.picks]
+        picked = [picks.shape[0] for picks in self.picks]
         taken = np.concatenate(([-1], picks + np.repeat(self.starts, picked)))  # ids of every frontier, the root first
         if kept:
             taken = taken[self._asked(picked, few[0])]
