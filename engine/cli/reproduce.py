@@ -188,6 +188,12 @@ def _embedded(result: Mapping[str, Any]) -> bool:
     return all(str(model["id"]).startswith("assets/") for model in result.get("models", {}).values())
 
 
+def _as_recorded(entry: Entry, result: Mapping[str, Any]) -> bool:
+    """Whether a result is of the models and prompts of the recorded one, which `larger` of an entry speaks of."""
+    paper, item = entry
+    return str(result["command"]).removesuffix(" --times").endswith(f" {paper.key}:{item.id}")
+
+
 def _called(result: dict[str, Any]) -> dict[str, Any]:
     """The result of other models with tables that do not name the embedded pair, which entries speak of."""
     if _embedded(result):
@@ -246,6 +252,6 @@ def as_text(entry: Entry, result: dict[str, Any]) -> str:
         lines += [f"{name[:31]:32}" + "".join(f"{estimate(c, shape):>28}" for c in cells) for name, cells in rows]
     for check, told in zip(item.checks, result["checks"], strict=True):
         lines.append(f" {MARKS[told['outcome']]} {told['says']} ({evidence(check, told)})")
-    larger = f" {item.larger}" if item.larger and _embedded(result) else ""  # what it says is of the embedded pair
+    larger = f" {item.larger}" if item.larger and _as_recorded(entry, result) else ""
     lines.append(f"Verdict: {result['verdict']}.{larger}")
     return "\n".join(lines)

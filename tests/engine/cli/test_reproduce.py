@@ -14,6 +14,7 @@ from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.papers.entries import Item, Paper, Plan, chosen
 from engine.papers.records import numbers
+from engine.papers.results import load
 from engine.runs.trajectories import STRIDE
 from engine.tasks import load_problems
 from engine.tasks.prompts import Prompt
@@ -124,6 +125,16 @@ def test_a_result_names_the_options_that_made_it(capsys: pytest.CaptureFixture[s
     assert json.loads((tmp_path / "heterospec-T4.json").read_text())["command"].endswith("reproduce heterospec:T4")
     assert main(["reproduce", "heterospec:T4", "--out", str(tmp_path)]) == 0
     assert "no bearing" not in capsys.readouterr().err
+
+
+def test_what_is_said_of_the_recorded_run_is_said_of_no_other() -> None:
+    """Fewer prompts, other numbers or other models make another one; taking speeds too does not."""
+    entry = chosen("easd:T1")[0]
+    recorded = load(*entry)
+    assert recorded is not None and "96 of 100" in entry[1].larger
+    for more, same in (("", True), (" --times", True), (" --items 4", False), (" --dtype bfloat16 --times", False)):
+        text = reproduce.as_text(entry, recorded | {"command": recorded["command"] + more})
+        assert text.endswith(f"Verdict: not confirmed.{f' {entry[1].larger}' if same else ''}"), more
 
 
 def asked(**given: Any) -> Namespace:
