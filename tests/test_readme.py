@@ -150,7 +150,20 @@ def test_what_gpus_measured_is_told_as_it_was_recorded(tmp_path: Path) -> None:
     text = gpus.gpu_whole(tmp_path)
     assert "6 of 7 checks hold" in text and "| 0.50 |" in text and "Behind" not in text
     doctor["figures"] |= {
-        f"captured pass behind {n} tokens, milliseconds": ms for n, ms in ((2000, 6.04), (32000, 7.5))
+        f"captured pass behind {n} tokens, milliseconds": ms for n, ms in ((2000, 6.04), (32000, 107.5))
     }
     (tmp_path / "doctor-7b.json").write_text(json.dumps(doctor))
-    assert " Behind 2,000, 32,000 tokens one takes 6, 7.5 ms." in gpus.gpu_whole(tmp_path)
+    assert " Behind 2,000, 32,000 tokens one takes 6.04, 107.50 ms." in gpus.gpu_whole(tmp_path)
+
+
+def test_what_the_doctor_did_not_measure_is_said(tmp_path: Path) -> None:
+    """A path that gave no numbers has no times, and a time of 100 ms is written as such."""
+    doctor = json.loads((GPUS / "doctor-7b.json").read_text(encoding="utf-8"))
+    figures = {name: ms for name, ms in doctor["figures"].items() if not name.startswith("plain pass")}
+    figures |= {f"captured pass over {n} tokens, milliseconds": ms for n, ms in ((1, 100.0), (8, 120.0))}
+    del figures["captured pass over 64 tokens, milliseconds"]
+    path = tmp_path / "doctor-7b.json"
+    path.write_text(json.dumps(doctor | {"figures": figures, "checks": doctor["checks"][:-1]}))
+    told = gpus._doctor(path)
+    assert "6 of 6 checks hold; of the methods none was run." in told
+    assert told.endswith("1, 8, 64 tokens: captured 100.00 ms, 120.00 ms, not measured, plain not measured.")

@@ -8,12 +8,15 @@ import re
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.words import number
 from engine.cli.benchtable import SAID, table
 from engine.files.places import ROOT
 
 FOLDER = ROOT / "docs" / "results" / "gpu"
 ENLARGED, SMALL = "7b", "tiny"  # the pairs, by the names of their files
 NOT_YET = "Not measured yet: run `python -m engine enlarge` and `bench` on a machine with a GPU.\n"
+SIZES = (1, 8, 64)  # tokens of the passes that are told
+MISSING = "not measured"
 THEIRS = {"hf generate": "`generate`", "hf prompt lookup": "its prompt lookup", "hf assisted 5": "assisted generation"}
 
 
@@ -88,20 +91,24 @@ def _doctor(path: Path) -> str:
     report = _read(path)
     looked = [check for check in report["checks"] if check["state"] != "not here"]
     well = sum(check["state"] == "ok" for check in looked)
-    figures, sizes = report["figures"], (1, 8, 64)
-    captured, plain = (
-        ", ".join(f"{figures[f'{kind} pass over {n} tokens, milliseconds']:.2g}" for n in sizes)
-        for kind in ("captured", "plain")
-    )
-    methods = next(check["told"] for check in report["checks"] if check["name"] == "methods")
+    figures = report["figures"]
+    methods = next((check["told"] for check in report["checks"] if check["name"] == "methods"), "none was run")
     return (
         f"`python -m engine doctor` there (torch {report['about']['torch']}; `{path.with_suffix('.txt').name}`): "
         f"{well} of {len(looked)} checks hold; of the methods {methods}. A launch takes "
         f"{figures['launch of an operation, microseconds']:.1f} microseconds, a read "
         f"{figures['read of one number, microseconds']:.0f}; memory is read at "
-        f"{figures['memory read, GB/s']:,.0f} GB/s; captured passes over {', '.join(map(str, sizes))} tokens take "
-        f"{captured} ms, plain ones {plain} ms.{_behind(figures)}"
+        f"{figures['memory read, GB/s']:,.0f} GB/s; passes over {', '.join(map(str, SIZES))} tokens: captured "
+        f"{_passes(figures, 'captured')}, plain {_passes(figures, 'plain')}.{_behind(figures)}"
     )
+
+
+def _passes(figures: dict[str, float], kind: str) -> str:
+    """What passes over a few tokens take; a path that gave no numbers has no times."""
+    found = [figures.get(f"{kind} pass over {n} tokens, milliseconds") for n in SIZES]
+    if not any(found):
+        return MISSING
+    return ", ".join(MISSING if ms is None else f"{number(ms)} ms" for ms in found)
 
 
 def _behind(figures: dict[str, float]) -> str:
@@ -111,7 +118,7 @@ def _behind(figures: dict[str, float]) -> str:
     }
     if not found:
         return ""
-    said = ", ".join(f"{ms:.2g}" for ms in found.values())
+    said = ", ".join(number(ms) for ms in found.values())
     return f" Behind {', '.join(f'{n:,}' for n in found)} tokens one takes {said} ms."
 
 
