@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { lost } from "../../app/static/judge/results.js";
 import { fresh, reusedShare, take } from "../../app/static/trajectories/data.js";
 import { acceptance, chance, each, interval } from "../../app/static/trajectories/pool.js";
+import { drawVotes } from "../../app/static/trajectories/rows.js";
 import { page } from "./page.js";
 
 const HEAD = { kind: "begin", prompt: "Once", n: 2, methods: [{ key: "sam", method: "sam", title: "SAM", knobs: {} }] };
@@ -86,4 +87,34 @@ test("replayed acceptance tells positions and problems apart, which are both cou
   const table = /** @type {HTMLElement} */ (acceptance({ all }));
   assert.match(table.textContent, /95 % interval over 8 problems/);
   assert.match(table.textContent, /ofpositionsdeterministic.*all9477/);
+});
+
+test("what is said of answers fits their task and the methods that wrote them", () => {
+  page();
+  Object.assign(globalThis, { Node: class {} });
+  const cards = [
+    { name: "sam", guarantee: "lossless" },
+    { name: "topk_lossy", guarantee: "lossy" },
+  ];
+  const vote = { answer: "4", count: 1, n: 1, share: 1, right: null };
+  const of = (/** @type {string} */ method, /** @type {string} */ title) => ({
+    ...HEAD.methods[0],
+    method,
+    title,
+    rows: [{ answer: "4", reason: "eos", vote }],
+  });
+  const [sam, lossy] = [of("sam", "SAM"), of("topk_lossy", "Top-K")];
+  const told = (/** @type {string | null} */ task, /** @type {object[]} */ ...methods) => {
+    const spot = document.createElement("section");
+    drawVotes(spot, { ...HEAD, task, methods }, cards);
+    return spot.textContent;
+  };
+  for (const task of [null, "arithmetic"]) assert.match(told(task, sam), /The answer is the last number of a text\./);
+  assert.doesNotMatch(told("functions", sam), /last number/);
+  assert.match(told(null, sam), /Every method here draws from the target's own distribution, with draws of its own/);
+  assert.match(
+    told(null, sam, lossy),
+    /All methods here but Top-K draw from the target's own distribution, with draws of their own/,
+  );
+  assert.doesNotMatch(told(null, lossy), /own distribution/);
 });

@@ -49,6 +49,9 @@ export function table(caption, head, rows) {
   );
 }
 
+/** How an answer of a problem in arithmetic, or of one that nobody knows, is read. */
+const READ = "The answer is the last number of a text.";
+
 /** Acceptance length by trajectory; the server sends the figure anew with each answer.
  * @param {HTMLElement} spot @param {Shown} shown */
 export function drawGrowth(spot, shown) {
@@ -84,8 +87,9 @@ export function drawGrowth(spot, shown) {
 /** What each spot shows. @type {WeakMap<Element, NonNullable<Shown["figure"]>>} */
 const figures = new WeakMap();
 
-/** Answers and majorities. @param {HTMLElement} spot @param {Shown} shown */
-export function drawVotes(spot, shown) {
+/** Answers and majorities. @param {HTMLElement} spot @param {Shown} shown
+ * @param {readonly Pick<import("../types/card.js").Card, "name" | "guarantee">[]} cards of all methods */
+export function drawVotes(spot, shown, cards) {
   if (!shown.methods.some((method) => method.rows.some((row) => row.vote))) return spot.replaceChildren();
   const rows = shown.methods.map((method) => {
     const vote = method.rows.findLast((row) => row.vote)?.vote;
@@ -111,10 +115,21 @@ export function drawVotes(spot, shown) {
     h(
       "p.quiet",
       {},
-      `The answer is the last number of a text. ${known} Every method here draws from the target's own distribution, ` +
-        "with draws of its own, so answers may differ by chance.",
+      [shown.task && shown.task !== "arithmetic" ? "" : READ, known, drawn(shown, cards)].filter(Boolean).join(" "),
     ),
   );
+}
+
+/** Which methods write as the target would. @param {Shown} shown @param {Parameters<typeof drawVotes>[2]} cards */
+function drawn({ methods }, cards) {
+  const lossy = methods.filter(({ method }) =>
+    cards.some((card) => card.name === method && card.guarantee === "lossy"),
+  );
+  if (lossy.length === methods.length) return "";
+  const [who, whose] = lossy.length
+    ? [`All methods here but ${lossy.map((one) => one.title).join(", ")} draw`, "their"]
+    : ["Every method here draws", "its"];
+  return `${who} from the target's own distribution, with draws of ${whose} own, so answers may differ by chance.`;
 }
 
 /** An answer and whether it is right.
