@@ -107,6 +107,39 @@ def test_names_tell_trajectories_then_knobs_and_number_what_is_alike() -> None:
     assert word("text") == "text" and word(3) == "3" and word(0.5) == "0.5"
 
 
+def test_a_run_that_goes_on_from_another_alone_says_so() -> None:
+    """It was asked what the other was; as on the page (tests/static/columns.test.js)."""
+
+    def after(*given: str) -> Trace:
+        told = {
+            "prompt": "".join(("Once", *given)),
+            "prompt_pieces": ["Once", *given],
+            "extras": {"forced": len(given)},
+        }
+        return Trace([head(**told, prompt_ids=[0, *range(len(given))], max_new_tokens=8 - len(given))])
+
+    own = Trace([head(prompt="Once")])
+    assert labels([own, after(" Then")]) == ["SD", "SD (given “Then”)"]
+    assert labels([own, after(" a", " Then"), after(" Then")]) == [
+        "SD",
+        "SD (given 2 tokens to “Then”)",
+        "SD (given “Then”)",
+    ]
+
+
+def test_names_tell_prompts_from_where_they_part_and_targets() -> None:
+    def named(**changed: Any) -> Trace:
+        return Trace([head(**changed)])
+
+    asked = [named(prompt=f"Ann has {n} apples. She sells all of them.") for n in (48, 66)]
+    assert labels(asked) == ["SD (“… 48 apples. She sells all of …”)", "SD (“… 66 apples. She sells all of …”)"]
+    assert labels([named(prompt="One"), named(prompt="One more")]) == ["SD (“One”)", "SD (“One more”)"]
+    targets = [named(models={"target": {"id": name}}) for name in ("a/big/", "a/small")]
+    assert labels(targets) == ["SD (target big)", "SD (target small)"]
+    warm = {"temperature": 0.8, "top_k": 40, "top_p": 0.9}
+    assert labels([named(), named(sampling=warm)]) == ["SD (greedy)", "SD (temperature 0.8, top-p 0.9, top-k 40)"]
+
+
 def test_lanes_keep_their_order_and_are_rough_only_where_they_took_turns() -> None:
     """Three lanes: two that agree, and one that writes another second token."""
     lanes = {"a": ar([1, 2, 3], title="A"), "b": ar([1, 2, 3], title="B"), "c": ar([1, 5, 3], title="C")}

@@ -142,6 +142,9 @@ def test_shares_of_rounds_have_intervals_over_prompts() -> None:
     shares = [one.mean for one in found if one]
     assert shares == tcr_quantiles(runs, [0.25, 1.0])["share"].tolist() == [0.75, 1.0]
     assert tcr_intervals(runs[0], [0.25]) == [Interval(1.0, None, None, 1)]
+    assert [tcr_intervals(trace([(1, rank, {})]), [0.25])[0] for rank in (15, 16)] == [
+        Interval(share, None, None, 1) for share in (1.0, 0.0)
+    ], "a quarter of 60 verified tokens, the root among them"
     assert tcr_intervals(trace([]), [0.25]) == [None]
 
 

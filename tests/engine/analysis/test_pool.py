@@ -42,7 +42,9 @@ def test_repeats_of_a_prompt_are_no_prompts_of_their_own() -> None:
     """Answered again and again, three prompts stay three: of means over them nothing gets narrower."""
     once = [run("eagle", [(i, i, None)] * (i + 1), prompt=str(i)) for i in range(3)]
     base = [plain(9, prompt=str(i)) for i in range(3)]
-    one, many = (rows(pool([*base * n, *once * n])["sections"][0])["EAGLE"] for n in (1, 5))
+    sections = [pool([*base * n, *once * n])["sections"][0] for n in (1, 5)]
+    assert [section["prompts"] for section in sections] == [3, 3]
+    one, many = (rows(section)["EAGLE"] for section in sections)
     for name in ("calls_each", "tokens_each", "tau", "speedup"):
         assert many[name] == one[name] and one[name]["n"] == 3, name
     assert one["calls_each"]["mean"] == 2.0 and one["tokens_each"]["mean"] == 120.0 and many["runs"] == 15
