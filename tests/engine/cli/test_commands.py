@@ -288,8 +288,10 @@ def test_compare_pools_prompts_and_pooled_reads_its_traces(
     assert speed["low"] is speed["high"] is None or speed["low"] < speed["mean"] < speed["high"], "none: two odd times"
     assert main(given) == 0
     assert "sd:gamma=2" in capsys.readouterr().out
-    assert main(["pooled", str(out.parent), "--out", str(tmp_path / "pooled.json")]) == 0
-    assert len(json.loads((tmp_path / "pooled.json").read_text())["sections"]) == 1
+    pooling = ["pooled", str(out.parent), "--out", str(tmp_path / "pooled.json")]
+    assert main(pooling) == 0
+    found = json.loads((tmp_path / "pooled.json").read_text())
+    assert len(found["sections"]) == 1 and found["commands"][-1] == shlex.join(["python", "-m", "engine", *pooling])
     capsys.readouterr()
     copy = Trace.load(next(out.glob("*.jsonl.gz")))
     copy.head.models["target"]["id"] = "another"
@@ -664,6 +666,8 @@ def test_trajectories_draw_vote_and_show(pair: list[str], tmp_path: Path, capsys
     texts = {key: ["".join(row["pieces"]) for row in own] for key, own in rows.items()}
     assert list(rows) == ["sd", "sam"] and texts["sam"] == entry["texts"]
     assert [row["tau"] for row in rows["sam"]] == entry["tau"]
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in told] == [[key, *(f"{r['tau']:.2f}" for r in own)] for key, own in rows.items()]
 
 
 def test_trajectories_time_and_profile(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
