@@ -108,3 +108,9 @@ def test_a_damaged_entry_is_refused_with_its_place(tmp_path: Path, old: str, new
     path.write_text(SMALL.replace(old, new, 1))
     with pytest.raises(ConfigError, match=re.escape(message)):
         read(path)
+
+
+def test_statements_name_the_side_that_decides_them() -> None:
+    """That two numbers differ is decided by either side, and no relation does that."""
+    says = [check.says for _, item in chosen("") for check in item.checks]
+    assert len(says) > 100 and not [one for one in says if "differ" in one.split()]
