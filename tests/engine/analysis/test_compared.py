@@ -99,6 +99,9 @@ def test_names_tell_trajectories_then_knobs_and_number_what_is_alike() -> None:
         "SD (a on, b 1)",
         "SD (a off, b 2)",
     ], "two knobs at most"
+    three = [{"a": a, "b": b, "c": c} for a, b, c in ((1, 1, 1), (2, 1, 2), (3, 2, 2))]
+    assert labels(named(*three)) == ["SD (a 1, b 1)", "SD (a 2, b 1)", "SD (a 3, b 2)"]
+    assert labels(named(*three, {"a": 1, "b": 1, "c": 2}))[0] == "SD (a 1, b 1, c 1)", "more where two tell too few"
     assert labels(named({"a": 1}, {"a": 1}, {"a": 1})) == ["SD (1)", "SD (2)", "SD (3)"]
     assert labels(named({"a": 1}, {"a": 2}, {"a": 2})) == ["SD (a 1)", "SD (a 2, 1)", "SD (a 2, 2)"]
     drawn = [*named({"a": 1}, trajectory=0), *named({"a": 1}, trajectory=3), *named({"a": 1})]
