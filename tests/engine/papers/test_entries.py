@@ -1,5 +1,6 @@
 """The entries of the papers: all there, sound, and every method, knob, task, case and file that they name exists."""
 
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from engine.files.presets import get_preset
 from engine.methods import get_card
 from engine.papers.entries import chosen, paper, papers, quantities, read
 from engine.papers.measures import NAMES
+from engine.papers.paths import value_at
 from engine.tasks.marking import marking
 
 SMALL = """
@@ -114,3 +116,16 @@ def test_statements_name_the_side_that_decides_them() -> None:
     """That two numbers differ is decided by either side, and no relation does that."""
     says = [check.says for _, item in chosen("") for check in item.checks]
     assert len(says) > 100 and not [one for one in says if "differ" in one.split()]
+
+
+def test_titles_tell_a_number_as_their_table_measures_it() -> None:
+    """SD's over a table of AutoJudge's."""
+    seen = 0
+    for _, item in chosen("autojudge"):
+        data = {Path(name).stem: json.loads((ROOT / name).read_text(encoding="utf-8")) for name in item.source}
+        for table in item.ours:
+            if told := re.search(r"SD has ([\d.]+)", table.title):
+                sd = value_at(data, re.sub(r"name=[^]]+", "name=sd", table.rows[0][1]))
+                assert sd and f"{sd.mean:.2f}" == told[1], item.id
+                seen += 1
+    assert seen == 2
