@@ -114,7 +114,7 @@ def test_a_run_that_goes_on_from_another_alone_says_so() -> None:
     """It was asked what the other was; as on the page (tests/static/columns.test.js)."""
 
     def after(*given: str) -> Trace:
-        told = {
+        told: dict[str, Any] = {
             "prompt": "".join(("Once", *given)),
             "prompt_pieces": ["Once", *given],
             "extras": {"forced": len(given)},

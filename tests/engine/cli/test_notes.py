@@ -1,12 +1,13 @@
 """What commands say beside their result."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from engine.cli import main, notes
 from engine.cli.notes import Idle
+from engine.trace.store import Trace
 
 SHORT = ("--max-new-tokens", "6")
 NO_LAB: Any = None
@@ -45,18 +46,18 @@ def test_a_threshold_that_fired_once_can_fire() -> None:
 
 def test_the_first_prompt_is_run_again_to_see_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """Light traces cannot tell; with the knobs that were given, and as the run was."""
-    given = {"sampling": {"temperature": 0.5}, "max_new_tokens": 6, "seed": 3, "stop": []}
+    given: dict[str, Any] = {"sampling": {"temperature": 0.5}, "max_new_tokens": 6, "seed": 3, "stop": []}
     asked = [SimpleNamespace(record="light", prompt_ids=[at], **given) for at in (7, 8)]
     ran = list[Any]()
     lab: Any = SimpleNamespace(
         target=SimpleNamespace(decoder=None), run=lambda method, prompt, **how: ran.append((method, prompt, how))
     )
     monkeypatch.setattr(notes, "said", lambda again, threshold: "why.")
-    seen = Idle(("easd", {"tau_overlap": 1.01}))
+    seen = Idle(("easd", {"tau_overlap": "1.01"}))
     for head in asked:
-        seen.add(SimpleNamespace(tokens=[], head=head))
+        seen.add(cast("Trace", SimpleNamespace(tokens=[], head=head)))
     assert seen.note(lab) == "easd:tau_overlap=1.01, on the first prompt: why."
-    how = {"temperature": 0.5, "max_new_tokens": 6, "seed": 3, "stop": [], "tau_overlap": 1.01}
+    how: dict[str, Any] = {"temperature": 0.5, "max_new_tokens": 6, "seed": 3, "stop": [], "tau_overlap": "1.01"}
     assert ran == [("easd", [7], how)]
 
 
