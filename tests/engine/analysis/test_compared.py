@@ -140,6 +140,7 @@ def test_names_tell_prompts_from_where_they_part_and_targets() -> None:
     targets = [named(models={"target": {"id": name}}) for name in ("a/big/", "a/small")]
     assert labels(targets) == ["SD (target big)", "SD (target small)"]
     warm = {"temperature": 0.8, "top_k": 40, "top_p": 0.9}
+    assert labels([named(), named(sampling={"temperature": 0.8})]) == ["SD (greedy)", "SD (temperature 0.8)"]
     assert labels([named(), named(sampling=warm)]) == ["SD (greedy)", "SD (temperature 0.8, top-p 0.9, top-k 40)"]
 
 
