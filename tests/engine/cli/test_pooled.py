@@ -1,6 +1,8 @@
 """Tables of pooled runs as the command prints them."""
 
-from engine.cli.pooled import _as_text
+from typing import Any
+
+from engine.cli.pooled import _as_text, learn
 
 
 def test_a_section_is_told_with_all_its_tables() -> None:
@@ -28,3 +30,12 @@ def test_a_section_is_told_with_all_its_tables() -> None:
         "  EAGLE-2: too few rounds",
     ]
     assert _as_text(section | {"even": True}).splitlines()[1] == "arithmetic, 4 prompts"
+
+
+def test_usual_knobs_of_a_composed_method_are_learnt_once() -> None:
+    """What nobody knows has none, and what is known stays."""
+    known: dict[str, dict[str, Any]] = {"sd": {"gamma": 3}}
+    for method in ("sd", "eagle2+dynamic_tree+top_k", "nothing", "no+such+thing"):
+        learn(known, method)
+    assert list(known) == ["sd", "eagle2+dynamic_tree+top_k"]
+    assert known["sd"] == {"gamma": 3} and {"total_token", "accept_k"} <= known["eagle2+dynamic_tree+top_k"].keys()
