@@ -29,6 +29,9 @@ def test_counts_and_speed_with_their_spread() -> None:
     assert found["tau"] == {"mean": 3.0, "low": 3.0, "high": 3.0, "n": 2}
     assert found["speedup"]["mean"] == pytest.approx((6 / 20) / (6 / 60))
     assert rows(section)["AR"]["speedup"]["mean"] == 1.0
+    busy = [run("eagle", [(3, 3, None), (1, 20, None)], prompt=p, parts=(0.2, 0.3, 0.5)) for p in "ab"]
+    other = rows(pool([plain(6, prompt="a"), plain(6, prompt="b"), *busy])["sections"][0])["EAGLE"]
+    assert other["speedup"] == found["speedup"], "all of a round's time counts"
     assert found["draft_s"] == pytest.approx(0.008) and found["verify_s"] == pytest.approx(0.028)
 
 
