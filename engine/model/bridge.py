@@ -56,10 +56,11 @@ class Bridge:
             return ""
         if self.kind == "specials":
             apart = "special tokens, or the draft model has fewer ids"
-            return f"Draft and target differ in {apart}; the {len(self.mine)} ids that agree can be drafted."
+            return f"Draft and target differ in {apart}: it drafts only the {len(self.mine)} ids that agree."
         return (
             f"Draft and target have different tokenizers: {len(self.mine)} pieces of the draft's "
-            f"{len(self.draft.hf)} are also among the target's {len(self.target.hf)}, and only those can be drafted."
+            f"{len(self.draft.hf)} are also among the target's {len(self.target.hf)}, and the draft model drafts no "
+            "other tokens."
         )
 
     def text_ids(self, tokens: Sequence[int]) -> list[int]:

@@ -132,6 +132,12 @@ class Pair:
         """Those of the models whose ids are not the target's."""
         return {role: found for role in self.models if (found := self.bridge(role)).kind != "same"}
 
+    def limits(self, card: Card) -> dict[str, Bridge]:
+        """Those of the models that a card needs and whose tokens it drafts, where only some are the target's: a text is
+        cut anew."""
+        as_text = getattr(DRAFTERS[card.drafter], "AS_TEXT", False)
+        return {} if as_text else {role: found for role, found in self.bridges().items() if role in card.needs}
+
     def asset(self, role: str) -> Any:
         """A head, judge or table by role, loaded on first use.
 
@@ -255,8 +261,7 @@ class Pair:
     def otherwise(self, card: Card) -> str:
         """How a card runs otherwise on these models than elsewhere, in sentences: as a chain, drafted for by a model
         with other ids, or by a loaded head that is not captured; empty when it does not."""
-        crossed = {} if getattr(DRAFTERS[card.drafter], "AS_TEXT", False) else self.bridges()
-        bridges = [found.words() for role, found in crossed.items() if role in card.needs]
+        bridges = [found.words() for found in self.limits(card).values()]
         heads = [role for role in self.assets_of(card, card.resolve({})) if role in self._assets]
         return " ".join(filter(None, (self.adapted(card), *bridges, *map(self.uncaptured, heads))))
 

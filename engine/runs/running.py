@@ -322,10 +322,9 @@ def _rounds(decoding: Decoding, lock: AbstractContextManager[object], threads: i
 
 def head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunStarted:
     """The first event of a run."""
+    ids = {role: found.describe() for role, found in pair.limits(card).items()}
     models = {"target": pair.target.describe()} | {
-        role: model.describe() | pair.bridge(role).describe()
-        for role, model in pair.models.items()
-        if role in card.needs
+        role: model.describe() | ids.get(role, {}) for role, model in pair.models.items() if role in card.needs
     }
     for role in pair.assets_of(card, config.knobs):
         models[role] = pair.describe_asset(role) | ({"notes": [why]} if (why := pair.uncaptured(role)) else {})

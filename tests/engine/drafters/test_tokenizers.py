@@ -192,7 +192,7 @@ def test_a_draft_model_of_fewer_rows_leaves_the_target_its_ids(zoo: Zoo, tmp_pat
     got = pair.run("sd", [5, 9, 33, 80], max_new_tokens=24)
     assert got.token_ids == alone.run("ar", [5, 9, 33, 80], max_new_tokens=24).token_ids
     assert got.head.models["draft"]["common"] == 60 and all(n.token < 60 for r in got.rounds for n in r.nodes)
-    assert "the 60 ids that agree can be drafted" in pair.bridge("draft").words()
+    assert "it drafts only the 60 ids that agree" in pair.bridge("draft").words()
     assert bridge(pair.models["draft"], pair.models["draft"]).kind == "same"  # that none has rows for counts nothing
 
 
@@ -281,10 +281,17 @@ def test_methods_write_what_ar_writes(zoo: Zoo, method: str, tmp_path: Path) -> 
 
 
 def test_only_what_drafts_common_pieces_says_how_many_there_are() -> None:
-    """Universal assistance drafts any of the target's tokens, as its text is cut anew."""
+    """Universal assistance drafts any of the target's tokens, as its text is cut anew, and so says the head of its run;
+    copies are of any token too, so it is the draft model that is spoken of."""
     lab = mixed_lab()
-    told = "3 pieces of the draft's 4 are also among the target's 4, and only those can be drafted"
+    told = "3 pieces of the draft's 4 are also among the target's 4, and the draft model drafts no other tokens"
     assert told in lab.otherwise(get_card("sd")) and lab.otherwise(get_card("universal")) == ""
+    copies = lab.run("mixed", [2, 2, 2, 2], max_new_tokens=4, min_match=2).rounds[0].nodes
+    assert copies[0].token == 2 not in lab.bridge("draft").mine and told in lab.otherwise(get_card("mixed"))
+    ids = {
+        name: lab.run(name, [0, 1], max_new_tokens=4).head.models["draft"].get("ids") for name in ("sd", "universal")
+    }
+    assert ids == {"sd": "pieces", "universal": None}
 
 
 def test_a_copy_with_its_ids_shuffled_is_still_always_right(zoo: Zoo, tmp_path: Path) -> None:
