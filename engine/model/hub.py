@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError, safe_open
@@ -12,6 +12,9 @@ from safetensors import SafetensorError, safe_open
 from engine import progress
 from engine.errors import AssetError, LabError, first_line
 from engine.files.documents import read_object
+
+if TYPE_CHECKING:
+    import torch
 
 ID = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")  # configuration and tokenizer
@@ -245,6 +248,18 @@ def headers(files: Glance) -> dict[str, tuple[int, ...]]:
         with safe_open(files.folder / file, framework="pt") as tensors:
             found |= {name: tuple(tensors.get_slice(name).get_shape()) for name in tensors.keys()}  # noqa: SIM118
     return found
+
+
+def stored_as(files: Glance) -> "torch.dtype | None":
+    """The dtype of the first weights of a checkpoint that is here, in which transformers loads it where its
+    configuration tells none."""
+    for file in sorted(files.weights):
+        with safe_open(files.folder / file, framework="pt") as tensors:
+            for name in tensors.keys():  # noqa: SIM118
+                part = tensors.get_slice(name)
+                if part.get_shape() and (kind := part[:0].dtype).is_floating_point and kind.itemsize > 1:
+                    return cast("torch.dtype", kind)
+    return None
 
 
 def fault(error: Exception) -> Exception | None:

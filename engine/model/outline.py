@@ -18,7 +18,7 @@ from engine.model.assembly import assembled
 from engine.model.checkpoint import complete, unpacks
 from engine.model.devices import dtype_on, pick_device
 from engine.model.generation import generation_of
-from engine.model.hub import Glance, fault, glance, headers, missing, whole
+from engine.model.hub import Glance, fault, glance, headers, missing, stored_as, whole
 from engine.model.load import no_assistant, reason_of, ways_to_load
 from engine.model.model import Model
 from engine.model.products import halves_work, second
@@ -73,8 +73,10 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         tokenizer = read_tokenizer(files.folder)
         packing = network.packed(config)
         unpacked = unpacks(config, name, where)
-        stored = None if packing else network.dtype_of(config)
-        hf = _network(config, name, wanted, None if packing or files.missing else headers(files))
+        readable = not (packing or files.missing)
+        stored = None if packing else stored_as(files) if readable else network.dtype_of(config)
+        own = network.dtype_of(config) or stored or torch.float32
+        hf = _network(config, name, own if wanted == "auto" else wanted, headers(files) if readable else None)
         hf.generation_config = generation_of(files.folder)
         model = assembled(name, hf, tokenizer, config, "", trial=False, languages=languages)
     except (LabError, progress.Stopped):
@@ -114,16 +116,15 @@ def spoken(ref: str) -> tuple[str, ...]:
 
 @progress.alone()
 def _network(config: Any, name: str, dtype: "torch.dtype | str", shapes: Shapes | None) -> Any:
-    """The network without weights; "auto" is the checkpoint's own dtype. With the `shapes` of its tensors it is seen
-    that they are all there, as loading sees it.
+    """The network without weights. With the `shapes` of its tensors it is seen that they are all there, as loading sees
+    it.
 
     Raises:
         ModelMismatch: as `ways_to_load`. AssetError: tensors are missing. And what transformers raises of others.
     """
-    own = network.dtype_of(config) or torch.float32
     for auto, part, names in ways_to_load(config, name):
         with torch.device("meta"):
-            hf = auto.from_config(part, dtype=own if dtype == "auto" else dtype)
+            hf = auto.from_config(part, dtype=dtype)
         if shapes is None:
             return hf
         _, info = type(hf).from_pretrained(

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, FalconConfig, GPT2Config, LlamaConfig, Qwen3Config
+from transformers import FalconConfig, GPT2Config, LlamaConfig, Qwen3Config
 
 from engine import progress
 from engine.cli import main
@@ -243,13 +243,21 @@ def test_a_draft_model_that_reads_less_than_its_target_is_told(folders: Mapping[
     assert not any(one.drafted for one in lab.run("sd", [5] * 64, max_new_tokens=8).rounds)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_no_blocks_are_foreseen_of_what_fp16_holds(tmp_path: Path, dtype: torch.dtype) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "kind"),
+    [
+        (torch.float32, "float32"),
+        (torch.bfloat16, "bfloat16"),
+        (torch.float16, "float16"),
+        (torch.bfloat16, None),
+        (torch.float32, "bfloat16"),
+    ],
+)
+def test_no_blocks_are_foreseen_of_what_fp16_holds(tmp_path: Path, dtype: torch.dtype, kind: str | None) -> None:
     """A checkpoint in a half type is multiplied in fp16 on a CPU, each matrix in place of the loaded one: up to twice its
-    memory had been foreseen."""
+    memory had been foreseen. The files decide, whatever the configuration tells."""
     folder = make_model(tmp_path / "made", hidden=256, layers=1)
-    hf = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
-    hf.save_pretrained(folder)
+    saved_as(folder, dtype, kind)
     model, (side,) = load_model(folder, "cpu"), preflight(str(folder), device="cpu").models
     decoder = known(LeanDecoder, model.decoder)
     found = [decoder.lm_head]
@@ -276,6 +284,29 @@ def test_a_dtype_that_is_told_of_all_parts_at_once_is_the_texts(
     assert looked.model.dtype == model.dtype == "bfloat16"
     assert looked.weights == weight_bytes(str(folder)) == model.bytes
     assert outlines.outline(str(folder), "cpu").model.dtype == "float32", "where another is asked for"
+
+
+def saved_as(folder: Path, stored: torch.dtype, kind: str | None) -> None:
+    """Weights that are stored in one dtype below a configuration that tells another, or none."""
+    config, file = json.loads((folder / "config.json").read_text()), folder / "model.safetensors"
+    (folder / "config.json").write_text(json.dumps(config | {"dtype": kind}))
+    save_file({name: x.to(stored) for name, x in load_file(file).items()}, file, metadata={"format": "pt"})
+
+
+@pytest.mark.parametrize(
+    ("stored", "kind"), [(torch.bfloat16, None), (torch.float16, "float32"), (torch.float32, None)]
+)
+def test_files_tell_the_dtype_where_the_configuration_tells_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: torch.dtype, kind: str | None
+) -> None:
+    """As transformers reads it: on a GPU twice the memory had been foreseen."""
+    folder = make_model(tmp_path / "made", layers=1)
+    saved_as(folder, stored, kind)
+    monkeypatch.setattr(devices, "_check", lambda device: None)
+    monkeypatch.setattr("engine.model.load.dtype_on", lambda device, dtype: dtype)  # as on a GPU
+    looked, model = outlines.outline(str(folder), "cuda:0"), load_model(folder, "cpu")
+    assert looked.model.dtype == model.dtype == (kind or str(stored).removeprefix("torch."))
+    assert looked.weights == model.bytes
 
 
 @pytest.mark.parametrize("stem", ["model.safetensors", "model", "weights"])
