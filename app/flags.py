@@ -11,6 +11,7 @@ from app.guard import ORIGINS
 from engine import __version__
 from engine.config import LAB_OPTIONS
 from engine.errors import ConfigError
+from engine.files.places import near
 from engine.kinds import THREADS, option
 from engine.model.devices import dtype_on, homes
 from engine.parser import Parser
@@ -110,7 +111,7 @@ def model(text: str) -> None:
         ConfigError: it is written as a folder and there is none.
     """
     if text.startswith(LIKE_FOLDERS) and not Path(text).is_dir():
-        raise ConfigError(f"there is no folder {text!r}")
+        raise ConfigError(f"there is no folder {text!r}.{near(text)}")
 
 
 def whole(text: str) -> int:

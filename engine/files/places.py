@@ -17,6 +17,19 @@ def there(path: Path) -> bool:
         return False
 
 
+def near(ref: str) -> str:
+    """A question after the folder that may be meant by the name of none: that of a file, what `~` stands for, or one
+    beside it of the nearest name. Empty where none is like it."""
+    try:
+        place = Path(ref).expanduser()
+        if place.is_file():
+            return f" Did you mean {place.parent}?"
+        beside = [one.name for one in place.parent.iterdir() if one.is_dir()]
+    except (OSError, ValueError, RuntimeError):  # no name that a file could have, no such parent, no such home
+        return ""
+    return "".join(f" Did you mean {place.with_name(name)}?" for name in get_close_matches(place.name, beside, n=1))
+
+
 def reachable(ref: str) -> str:
     """A file of this repository as it is opened from the working folder: as it was named, or its absolute path."""
     return ref if there(Path(ref)) else str(ROOT / ref)

@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from engine import progress
 from engine.errors import AssetError, LabError, first_line
 from engine.files.documents import read_object
+from engine.files.places import near
 
 if TYPE_CHECKING:
     import torch
@@ -21,6 +22,7 @@ TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")  # configuration
 WEIGHTS = ("model.safetensors", "model-*.safetensors")
 PICKLES = "pytorch_model*.bin"  # not read at load (engine/model/rewritten.py)
 INDEX = "model.safetensors.index.json"  # of weights in several files, whose names it gives
+POINTER = b"version https://git-lfs"  # how what Git LFS puts in a file's place begins
 TEMPLATE = "chat_template.json"
 ADAPTER = "adapter_config.json"
 MERGE = "it holds an adapter alone. Merge it into its model (peft's merge_and_unload), and save that."
@@ -159,7 +161,8 @@ def missing(ref: str, error: Exception) -> str:
     if is_folder(ref):
         return incomplete(ref, no_model(Path(ref)) or first_line(error))
     kind = "Neither a folder here nor a model that the hub gives"
-    return f"{kind}: {ref!r}. Check the spelling, the network, or give a local folder. ({first_line(error)})"
+    otherwise = f"Check the spelling, the network, or give a local folder. ({first_line(error)})"
+    return f"{kind}: {ref!r}.{near(ref)} {otherwise}"
 
 
 def incomplete(ref: str, reason: str) -> str:
@@ -206,6 +209,9 @@ def _cut(files: Glance, known: Collection[str]) -> str:
         except FileNotFoundError:  # of the hub, and not fetched yet
             continue
         except SafetensorError as error:
+            with (files.folder / name).open("rb") as file:
+                if file.read(len(POINTER)) == POINTER:
+                    return f"{name} is what Git LFS puts in the place of a large file: fetch the file by git lfs pull."
             return f"{name} is damaged, or was not written to its end ({first_line(error)})."
     return ""
 

@@ -326,9 +326,15 @@ def with_half_a_file(folder: Path) -> None:
     file.write_bytes(file.read_bytes()[:-1])
 
 
+def as_git_lfs_leaves_it(folder: Path) -> None:
+    """A clone of the hub's repository without its large files."""
+    (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
+        (as_git_lfs_leaves_it, "model.safetensors is what Git LFS puts in the place of a large file"),
         (only_pickled, "are pickled"),
         (only_gguf, "is a GGUF file"),
         (only_an_adapter, "holds an adapter alone. Merge it into its model"),

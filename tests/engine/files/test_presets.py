@@ -1,13 +1,18 @@
 """Presets are files that a user may write: each mistake has a sentence, each shipped one is sound."""
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from engine.errors import AssetError, ConfigError
-from engine.files.places import ROOT, locate
+from app import flags
+from engine.errors import AssetError, ConfigError, LabError
+from engine.files.places import ROOT, locate, near
 from engine.files.presets import get_preset, list_presets, read_preset
+from engine.heads.files import folder_of
 from engine.methods import get_card
+from engine.model.outline import outline
 
 
 def written(folder: Path, text: str, name: str = "mine.toml") -> Path:
@@ -97,3 +102,19 @@ def test_references_are_found_inside_the_repository() -> None:
         locate("assets/none/model")
     with pytest.raises(AssetError, match=r"assets/tiny/targt is missing. Did you mean assets/tiny/target\?"):
         locate("assets/tiny/targt")
+
+
+def test_a_folder_that_is_not_there_is_told_by_the_nearest_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever names a model, a head, or either to the server."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (folder := tmp_path / "Stories-656K").mkdir()
+    file = written(folder, "{}", "config.json")
+    meant = f" Did you mean {folder}?"
+    assert near(str(tmp_path / "Stories-656k")) == near("~/Stories-656K") == near(str(file)) == meant
+    assert {near(ref) for ref in (str(tmp_path / "other"), "org/name", "~nobody/x", "a\0b", "x" * 9999)} == {""}
+    asked: list[Callable[[str], object]] = [outline, lambda ref: folder_of(Path(ref)), flags.model]
+    for ask in asked:
+        with pytest.raises(LabError, match=re.escape(meant)):
+            ask(str(tmp_path / "Stories-656k"))
