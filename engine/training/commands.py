@@ -13,13 +13,12 @@ import torch
 from transformers import AutoModelForCausalLM
 from transformers.utils import logging as hf_logging
 
-from engine.files.places import locate
 from engine.training import card, models, record, tokenizer
 from engine.training.budget import unused
 from engine.training.checkpoints import read_shared_words, read_weights, read_words
 from engine.training.data import Mix
 from engine.training.evaluate import Judge, together
-from engine.training.options import ASSETS, folders_told, parse_mix, say, settings_of
+from engine.training.options import ASSETS, folders_told, here, parse_mix, say, settings_of
 from engine.training.requirements import check
 from engine.training.trainer import CHECKPOINT, Trainer, hardware_in, read_state, settings_in, write_state
 
@@ -87,7 +86,7 @@ def export(options: argparse.Namespace) -> None:
 
 def evaluate(options: argparse.Namespace) -> None:
     """Measure the pair on held-out problems, write both cards, renew SHA256SUMS, print the numbers."""
-    target_folder, draft_folder = (Path(locate(str(folder))) for folder in (options.target, options.draft))
+    target_folder, draft_folder = (here(folder) for folder in (options.target, options.draft))
     if not options.no_cards:
         card.ready_for_cards((target_folder, draft_folder), "with --no-cards")
     torch.set_num_threads(options.threads)

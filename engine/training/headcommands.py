@@ -13,7 +13,6 @@ import torch
 from safetensors.torch import save as packed
 
 from engine.errors import AssetError, ConfigError, ModelMismatch, unknown
-from engine.files.places import locate
 from engine.files.written import write
 from engine.kinds import ABOVE, COUNT, PORTION, TO_FOLDER
 from engine.model import load_model
@@ -24,7 +23,7 @@ from engine.training.card import TRAINING, ready_for_cards, renew_sums
 from engine.training.headeval import ITEMS, TITLES, evaluate, write_card
 from engine.training.headloop import CHECKPOINT, HeadSettings, HeadTrainer, read_head
 from engine.training.heads import TrainingContext
-from engine.training.options import ASSETS, say
+from engine.training.options import ASSETS, here, say
 from engine.training.recipes import RECIPES
 
 SOURCED_KINDS = ("medusa", "blockwise")  # heads of an encoder-decoder's decoder
@@ -98,13 +97,8 @@ def make_features(options: argparse.Namespace) -> None:
     asked = Asked.of(options)
     greedy = options.greedy if options.greedy is not None else 1.0 if asked else 0.5
     torch.set_num_threads(options.threads)
-    target, device = _here(options.target), options.device
+    target, device = here(options.target), options.device
     features.build(target, options.features, options.texts, greedy, options.seed, say, device, asked)
-
-
-def _here(folder: Path) -> Path:
-    """A folder of this repository, wherever the command is given; any other as it is named."""
-    return Path(locate(str(folder)))
 
 
 def _beside(target: Path) -> Path:
@@ -120,7 +114,7 @@ def train_head(options: argparse.Namespace) -> None:
         ConfigError: a run from the start finds the checkpoint of another, or a target of the hub and no folder for the
             export. ModelMismatch: the features are another target's, or heads of this kind cannot be its.
     """
-    target = _here(options.target)
+    target = here(options.target)
     work, out = options.work or Path("build") / options.kind, options.out or _beside(target) / options.kind
     if not options.resume:
         unused(work / CHECKPOINT)
@@ -219,7 +213,7 @@ def judge_heads(options: argparse.Namespace) -> None:
         AssetError: there is none. ConfigError: one whose card cannot be written.
     """
     torch.set_num_threads(options.threads)
-    target, folder = _here(options.target), _here(options.folder)
+    target, folder = here(options.target), here(options.folder)
     kinds = options.kinds or [k for k in RECIPES if (folder / k / "model.safetensors").exists()]
     if not kinds:
         raise AssetError(f"There is no head in {options.folder}: of {', '.join(RECIPES)} each has a folder there.")

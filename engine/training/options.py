@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from engine.errors import ConfigError, unknown
+from engine.files.places import locate
 from engine.kinds import ABOVE, COUNT, LEAST, SIZE
 from engine.training.trainer import Settings
 
@@ -46,6 +47,11 @@ def parse_mix(words: list[str], kind: type[Mix]) -> Mix:
         except argparse.ArgumentTypeError as error:
             raise ConfigError(f"--mix {word}: {name} {error}.") from None
     return kind(**values)
+
+
+def here(folder: Path) -> Path:
+    """A folder of this repository, wherever the command is given; any other as it is named."""
+    return Path(locate(str(folder)))
 
 
 def folders_told(options: argparse.Namespace) -> str:

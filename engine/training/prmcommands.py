@@ -24,7 +24,7 @@ from engine.training.budget import read_checkpoint
 from engine.training.card import renew_sums
 from engine.training.checkpoints import read_shared_words, read_weights
 from engine.training.evaluate import EVAL_SEED
-from engine.training.options import ASSETS, folders_told, say
+from engine.training.options import ASSETS, folders_told, here, say
 from engine.training.prm import CHECKPOINT, HALF, PrmSettings, PrmTrainer, area, bounds, read, scores
 from engine.training.rollouts import Labelled, Labeller, Plan, labelled_in
 
@@ -92,7 +92,7 @@ def make(options: argparse.Namespace) -> None:
     if options.labels_only:
         return
     _tellable(known["train"])
-    target = load_model(options.target, device="cpu", dtype="float32")
+    target = load_model(here(options.target), device="cpu", dtype="float32")
     trainer = PrmTrainer(PrmSettings(options.updates, options.lr, options.decay), read(target, known["train"]))
     if options.resume:
         trainer.load(read_checkpoint(options.work / CHECKPOINT))
@@ -135,7 +135,7 @@ def check_again(options: argparse.Namespace) -> None:
     words, pair = _pair(options)
     plan = Plan(GREEDY, options.heldout_rollouts, options.temperature, options.seed)
     labelled = _labelled(options, pair, words, problems, plan, options.work, options.problem_seed)
-    target = load_model(options.target, device="cpu", dtype="float32")
+    target = load_model(here(options.target), device="cpu", dtype="float32")
     made = load_likelihood(options.out, target)
     found = scores(read(target, labelled), made.weight, made.bias)
     told = {name: row | bounds(found, labelled, name) for name, row in _by_writer(found, labelled).items()}
@@ -146,10 +146,10 @@ def check_again(options: argparse.Namespace) -> None:
 
 
 def _pair(options: argparse.Namespace) -> tuple[PreTrainedTokenizerBase, dict[str, LlamaForCausalLM]]:
-    words = read_shared_words(options.target, options.draft)
+    target, draft = here(options.target), here(options.draft)
+    words = read_shared_words(target, draft)
     return words, {
-        name: read_weights(AutoModelForCausalLM, folder)
-        for name, folder in (("target", options.target), ("draft", options.draft))
+        name: read_weights(AutoModelForCausalLM, folder) for name, folder in (("target", target), ("draft", draft))
     }
 
 
@@ -189,7 +189,7 @@ def _labelled(
 
 
 def _revisions(options: argparse.Namespace) -> dict[str, str]:
-    return {"target": revision_of(options.target), "draft": revision_of(options.draft)}
+    return {"target": revision_of(here(options.target)), "draft": revision_of(here(options.draft))}
 
 
 def _card(

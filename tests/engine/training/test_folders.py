@@ -1,10 +1,14 @@
 """Where training puts things is looked at before anything is loaded or learnt."""
 
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
+from engine.files.places import ROOT
+from engine.training import prmcommands
 from engine.training.command import main
+from engine.training.options import ASSETS
 
 
 @pytest.mark.parametrize(
@@ -60,3 +64,19 @@ def test_a_run_from_the_start_does_not_write_over_another_s_checkpoint(
     assert main([*command.split(), "--work", str(tmp_path)]) == 2
     assert f"{name} is the checkpoint of a run" in capsys.readouterr().err
     assert (tmp_path / name).read_bytes() == b"hours"
+
+
+def test_the_embedded_pair_is_found_wherever_a_reward_model_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folders are named from the repository's, which only the commands of heads and of the pair had known."""
+    monkeypatch.chdir(tmp_path)
+    read: list[Path] = []
+    for name in ("read_shared_words", "read_weights", "revision_of"):
+        monkeypatch.setattr(
+            prmcommands, name, lambda *given: read.extend(one for one in given if isinstance(one, Path))
+        )
+    roles = {role: ASSETS / role for role in ("target", "draft")}
+    prmcommands._pair(Namespace(**roles))
+    prmcommands._revisions(Namespace(**roles))
+    assert read == [ROOT / folder for folder in roles.values()] * 3
