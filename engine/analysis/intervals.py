@@ -209,15 +209,17 @@ def estimate_interval(
     confidence: float = 0.95,
     *,
     positive: bool = False,
+    ends: tuple[float, float] = (-math.inf, math.inf),
 ) -> Interval | None:
     """An estimate from sums and its interval: one row (prompt) is left out at a time (jackknife), and Student's t has
     as many degrees of freedom as rows less one.
 
     `rows` [n, k] hold a row a prompt; `estimate` takes sums of the columns [k] or [n, k] to the number, and has to be a
     smooth function of them, as quotients and BLEU are. Of a mean it is `mean_interval`. `positive`: the interval is
-    that of the logarithm, for speeds and other quotients, where neither they nor what is left without a row is 0. None
-    without rows or where the estimate is not finite; no bounds from one row, nor where one row makes or breaks it, nor
-    of a logarithm where they would lie more than 20 times off, as those of two unlike prompts do.
+    that of the logarithm, for speeds and other quotients, where neither they nor what is left without a row is 0. No
+    bound lies beyond the `ends` of what the number can be. None without rows or where the estimate is not finite; no
+    bounds from one row, nor where one row makes or breaks it, nor of a logarithm where they would lie more than 20
+    times off, as those of two unlike prompts do.
     """
     data = np.asarray(rows, dtype=np.float64)
     n = len(data)
@@ -238,7 +240,8 @@ def estimate_interval(
         return Interval(mean, None, None, n)
     if logarithm:
         return Interval(mean, mean * math.exp(-half), mean * math.exp(half), n)
-    return Interval(mean, mean - half, mean + half, n)
+    least, most = min(ends[0], mean), max(ends[1], mean)  # which rounding may move
+    return Interval(mean, max(mean - half, least), min(mean + half, most), n)
 
 
 def drawn_interval(

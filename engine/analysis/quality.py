@@ -7,6 +7,7 @@ prompt and turns of one conversation never count as independent.
 """
 
 import hashlib
+import math
 from collections import defaultdict
 from collections.abc import Hashable, Sequence, Set
 from dataclasses import asdict, dataclass
@@ -24,6 +25,7 @@ from engine.trace.store import Trace
 
 Name = tuple[Any, ...]  # what makes two responses a pair: task, prompt, temperature, limit, repeat
 Found = dict[str, Interval | None]
+POINTS = (0.0, 100.0)  # in which BLEU and chrF lie
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +189,13 @@ def _translations(ours: Responses, theirs: Responses, mark: Marking) -> Found:
     plain = _translated(theirs, mark) if theirs else {}
     found: Found = {}
     for name, mine in _translated(ours, mark).items():
-        found[name] = estimate_interval(_sums(ours, mine.counts), mine.score)
+        found[name] = estimate_interval(_sums(ours, mine.counts), mine.score, ends=POINTS)
         if plain:
             both = _Both(mine, mine.counts.shape[1])
             rows = _sums(ours, np.hstack([mine.counts, plain[name].counts]))
-            found[f"{name}_difference"] = estimate_interval(rows, both.difference)
+            found[f"{name}_difference"] = estimate_interval(rows, both.difference, ends=(-POINTS[1], POINTS[1]))
             if name == "bleu":
-                found[f"{name}_relative"] = estimate_interval(rows, both.percent)
+                found[f"{name}_relative"] = estimate_interval(rows, both.percent, ends=(0.0, math.inf))
     return found
 
 

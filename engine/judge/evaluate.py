@@ -255,7 +255,7 @@ def _translated(score: Score, sd: Score) -> dict[str, Any]:
     translations."""
     if not score.counts:
         return {}
-    own = {"bleu": as_json(estimate_interval(score.counts, bleu_of))}
+    own = {"bleu": as_json(estimate_interval(score.counts, bleu_of, ends=(0.0, 100.0)))}
     if score is sd:
         return own | {"bleu_drop": None}
     both = [[*ours, *theirs] for ours, theirs in zip(score.counts, sd.counts, strict=True)]

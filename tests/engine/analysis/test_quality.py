@@ -97,6 +97,9 @@ def test_translations_are_scored_as_a_corpus() -> None:
     )
     assert found["accuracy"]["mean"] == 0.5 and found["bleu"]["low"] < found["bleu"]["mean"] < found["bleu"]["high"]
     assert quality(plain, plain)["bleu_relative"]["mean"] == 100
+    lost = found["bleu_difference"]
+    assert found["bleu"]["low"] == 0 and found["bleu"]["high"] == found["chrf"]["high"] == 100, "two prompts are few"
+    assert found["bleu_relative"]["low"] == 0 and -100 == lost["low"] < lost["high"] <= 100
 
 
 def test_summaries_have_rouge_and_no_right_answers() -> None:
