@@ -8,7 +8,7 @@ from engine.config import Card, Knob
 from engine.errors import ConfigError, unknown
 from engine.files.presets import calibrations
 from engine.methods import no_method
-from engine.methods.compose import composed
+from engine.methods.compose import composed, titled
 
 ORIGINS = {"paper": "the paper's default", "code": "the authors' code", "ours": "our choice"}
 
@@ -68,7 +68,7 @@ def find(cards: Iterable[Card], name: object, models: str = "") -> Card:
     Raises:
         ConfigError: nobody knows the name, or the parts do not fit.
     """
-    if isinstance(name, str) and (card := composed(name)):
+    if isinstance(name, str) and (card := composed(name, titled)):
         return fitted(card, models)
     known = {card.name: card for card in cards}
     if not isinstance(name, str):

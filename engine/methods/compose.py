@@ -130,14 +130,19 @@ def compose(*, drafter: str, shape: str, rule: str, **knobs: KnobValue) -> Card:
     return replace(card, knobs=tuple(given))
 
 
-def composed(name: str) -> Card | None:
+def composed(name: str, called: Called = name_of) -> Card | None:
     """The card that a composed method's name, "drafter+shape+rule", stands for; None for a name of another form.
+    `called` is how an error names parts that do not fit.
 
     Raises:
         ConfigError: the parts are unknown or do not fit.
     """
     chosen = name.split(PLUS)
-    return compose(drafter=chosen[0], shape=chosen[1], rule=chosen[2]) if len(chosen) == 3 else None
+    if len(chosen) != 3:
+        return None
+    drafter, shape, rule = chosen
+    parts(drafter, shape, rule, called)
+    return compose(drafter=drafter, shape=shape, rule=rule)
 
 
 def _ordered(knobs: Any) -> tuple[Knob, ...]:
