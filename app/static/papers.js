@@ -337,7 +337,14 @@ const parts = (cell) => {
   return [0, 1, 2].map((i) => (found[i] ? Number(found[i]) : null));
 };
 
+const WIDE = 6; // columns with intervals that fit beside each other
 const MINUS = /(?<![\w.])-(?=\d)/g; // of a number that is read as such, it stays a hyphen
+
+/** A cell, its interval apart: in a wide table it stands in a line of its own. @param {string} cell */
+function apart(cell) {
+  const [number, interval] = cell.replaceAll(MINUS, "−").split(/ (?=\()/);
+  return interval ? [`${number} `, h("span.interval", {}, interval)] : number;
+}
 
 /** The tables as numbers. @param {PaperShown} paper @param {Item} item */
 function numbers(paper, item) {
@@ -357,7 +364,7 @@ function numbers(paper, item) {
         "div.scroll",
         { tabindex: "0", role: "region", "aria-label": `${paper.name} ${item.id}, ${title}` },
         h(
-          "table.numbers",
+          table.columns.length > WIDE ? "table.numbers.wide" : "table.numbers",
           {},
           h("caption", {}, title),
           h(
@@ -378,7 +385,7 @@ function numbers(paper, item) {
                 "tr",
                 {},
                 h("th", { scope: "row" }, row.name),
-                row.cells.map((cell) => h("td", {}, (cell ?? "–").replaceAll(MINUS, "−"))),
+                row.cells.map((cell) => h("td", {}, apart(cell ?? "–"))),
               ),
             ),
           ),

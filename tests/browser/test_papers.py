@@ -104,7 +104,16 @@ def test_the_room_says_what_it_is_and_both_sides_begin_at_one_height(visit_cases
     assert tops[0] == tops[1]
 
 
-@pytest.mark.parametrize("width", [1440, 390, 320])
+@pytest.mark.parametrize("name", ["methods-arithmetic-majority", "autojudge-T1"])
+def test_every_column_of_a_table_of_many_is_in_sight(visit_cases, name):
+    page = visit_cases(f"?room=papers&name={name}", viewport={"width": 1440, "height": 900})
+    page.locator(".paper-numbers").evaluate("one => { one.open = true; }")
+    page.locator(".paper-numbers .wide").first.wait_for()
+    for scroll in page.locator(".paper-numbers .scroll").all():
+        assert scroll.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+@pytest.mark.parametrize("width", [1024, 390, 320])
 def test_a_wide_table_scrolls_in_itself(visit_cases, width):
     page = visit_cases("?room=papers&name=methods", viewport={"width": width, "height": 900})
     scroll = page.locator(".paper-numbers .scroll").first
