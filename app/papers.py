@@ -209,7 +209,7 @@ def _head(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _told(cell: Mapping[str, Any] | None, shape: str) -> str | None:
-    return None if cell is None else _minus(estimate(cell, shape))
+    return None if cell is None else estimate(cell, shape)
 
 
 def _minus(text: str) -> str:

@@ -55,6 +55,16 @@ def test_numbers_below_zero_have_the_minus_of_the_page(visit_cases):
     assert not [text for text in cells.all_text_contents() if text.startswith("-") or "(-" in text]
 
 
+def test_numbers_below_zero_are_saved_as_numbers(visit_cases):
+    page = visit_cases("?room=papers&name=easd-T1")
+    item = page.locator(".paper-item")
+    expect(item.locator(".paper-numbers td").get_by_text("(−0.9 to 0.9)").first).to_be_attached()
+    with page.expect_download() as saved:
+        item.get_by_role("button", name="CSV").click()
+    text = saved.value.path().read_text()
+    assert ",0,-0.9,0.9" in text and "NaN" not in text
+
+
 def test_the_list_opens_at_the_item_that_an_address_names(visit_cases):
     page = visit_cases("?room=papers&name=autojudge-F11")
     expect(page.locator(".paper-items [aria-current]")).to_be_in_viewport()
