@@ -16,7 +16,7 @@ from app.answers import Json, refused
 from app.endpoint import ZIPPED
 from app.figures import papers as figures
 from app.service import Service
-from engine.analysis.words import estimate
+from engine.analysis.words import estimate, minus
 from engine.config import Card, parse_method
 from engine.errors import LabError
 from engine.papers import entries
@@ -165,7 +165,7 @@ def _item(paper: Paper, item: Item, cards: Mapping[str, Card]) -> dict[str, Any]
         "printed": [_printed(asdict(table), order) for table in item.printed],
         "ours": [_ours(table, order) for table in tables],
         "checks": [
-            {"says": c.says, "outcome": told["outcome"], "evidence": _minus(evidence(c, told))} for c, told in checks
+            {"says": c.says, "outcome": told["outcome"], "evidence": minus(evidence(c, told))} for c, told in checks
         ],
         "live": _live(item, cards),
         "cases": list(item.cases),
@@ -210,11 +210,6 @@ def _head(told: Mapping[str, Any]) -> dict[str, Any]:
 
 def _told(cell: Mapping[str, Any] | None, shape: str) -> str | None:
     return None if cell is None else estimate(cell, shape)
-
-
-def _minus(text: str) -> str:
-    """Words with the minus sign that the rest of the page writes before numbers below 0."""
-    return re.sub(r"(?<!\w)-(?=\d)", "\u2212", text)
 
 
 def _live(item: Item, cards: Mapping[str, Card]) -> dict[str, Any] | None:

@@ -38,6 +38,9 @@ export function ticks(low, high, count = 5, whole = false) {
   return values;
 }
 
+/** Words with the page's minus before numbers below 0. @param {string} text */
+export const minus = (text) => text.replaceAll(/(?<![\w.])-(?=[\d.])/g, "−");
+
 /** A number for reading: `digits` significant digits, a dash when unknown, no false precision near 0.
  * @param {number|null|undefined} x @param {number=} digits @returns {string} */
 export function fmt(x, digits = 3) {
@@ -46,7 +49,7 @@ export function fmt(x, digits = 3) {
   if (x === 0) return "0";
   if (Math.abs(x) < 1e-3) return x > 0 ? "<0.001" : "−0";
   const text = Math.abs(x) >= 10 ** digits ? Math.round(x).toString() : Number(x.toPrecision(digits)).toString();
-  return text.replace("-", "−");
+  return minus(text);
 }
 
 /** A probability with two decimals, more for small ones.

@@ -4,7 +4,7 @@
 
 import { commandline } from "./commandline.js";
 import { h, said } from "./dom.js";
-import { rich } from "./draw.js";
+import { minus, rich } from "./draw.js";
 import { download } from "./figure.js";
 import { show } from "./learn/show.js";
 import { plotted } from "./plot.js";
@@ -338,11 +338,10 @@ const parts = (cell) => {
 };
 
 const WIDE = 6; // columns with intervals that fit beside each other
-const MINUS = /(?<![\w.])-(?=\d)/g; // of a number that is read as such, it stays a hyphen
 
 /** A cell, its interval apart: in a wide table it stands in a line of its own. @param {string} cell */
 function apart(cell) {
-  const [number, interval] = cell.replaceAll(MINUS, "−").split(/ (?=\()/);
+  const [number, interval] = minus(cell).split(/ (?=\()/);
   return interval ? [`${number} `, h("span.interval", {}, interval)] : number;
 }
 

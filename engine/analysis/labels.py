@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from engine.analysis.decisions import greedy
+from engine.analysis.words import minus
 from engine.trace.events import RunStarted
 from engine.trace.store import Trace
 
@@ -38,7 +39,9 @@ def word(value: Any) -> str:
     """A knob's value as it is written: on or off, numbers with six digits and no exponent, else the text."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return f"{Decimal(f'{value:g}'):f}" if isinstance(value, float) else str(value)
+    if isinstance(value, int | float):
+        return minus(f"{Decimal(f'{value:g}'):f}" if isinstance(value, float) else str(value))
+    return str(value)
 
 
 def _told(settings: Sequence[Mapping[str, str]], others: Sequence[list[str]]) -> list[list[str]]:

@@ -1,6 +1,7 @@
 """Numbers and pieces as words: enough digits to tell compared numbers apart, and blanks that can be seen."""
 
 import math
+import re
 import unicodedata
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
@@ -90,6 +91,11 @@ def times(ratio: float) -> str:
 def per_call(tau: float) -> str:
     """Tokens a target call: 4.50."""
     return _fixed(tau, 2)
+
+
+def minus(text: str) -> str:
+    """Words with the page's minus before numbers below 0; commands and files have hyphens."""
+    return re.sub(r"(?<![\w.])-(?=[\d.])", "\u2212", text)
 
 
 def estimate(found: Mapping[str, Any] | None, form: str) -> str:

@@ -59,7 +59,7 @@ test("a number that stands for another says for which, as the knob's help does",
   const told = (given) => knobText({ ...run, head: { ...run.head, knobs: given } });
   assert.equal(
     told({ judge_threshold: -1, alpha: -1 }),
-    "judge_threshold -1 (the judge's own) · alpha -1 (half the depth, rounded up)",
+    "judge_threshold −1 (the judge's own) · alpha −1 (half the depth, rounded up)",
   );
   assert.equal(told({ judge_threshold: 0.1, alpha: 2 }), "judge_threshold 0.1 · alpha 2 levels");
 });

@@ -3,7 +3,7 @@
 // comes from the decision's reason, the rest from the condition that the rule declares. Plain data; mathml.js draws it.
 
 import { samples } from "../columns.js";
-import { fmt, pieceOf } from "../draw.js";
+import { fmt, minus, pieceOf } from "../draw.js";
 import { choose, evaluate, holds } from "../rules.js";
 import { knobsOf, numbersOf, thresholdOf } from "../thresholds.js";
 
@@ -249,9 +249,7 @@ const power = (/** @type {string} */ digits) => [...digits].map((digit) => RAISE
  * @param {number} value @param {number} digits */
 const written = (value, digits) =>
   value !== 0 && Math.abs(value) < 1e-3
-    ? String(Number(value.toPrecision(digits)))
-        .replace(/e-(\d+)$/, (_, exponent) => `·10⁻${power(exponent)}`)
-        .replace("-", "−")
+    ? minus(String(Number(value.toPrecision(digits))).replace(/e-(\d+)$/, (_, exponent) => `·10⁻${power(exponent)}`))
     : fmt(value, digits);
 
 /** One that is not quite 1 is not written as 1. @param {number | null | undefined} value @param {number} [digits] */

@@ -3,7 +3,7 @@
 
 import { commandline } from "../commandline.js";
 import { h } from "../dom.js";
-import { fmt, perCall, percent } from "../draw.js";
+import { fmt, minus, perCall, percent } from "../draw.js";
 import { plotted } from "../plot.js";
 import { interval } from "../trajectories/pool.js";
 
@@ -13,7 +13,7 @@ import { interval } from "../trajectories/pool.js";
  * @typedef {import("../types/measured.js").JudgedSetting} JudgedSetting
  */
 
-const one = (/** @type {number} */ value) => value.toFixed(1).replace("-", "−");
+const one = (/** @type {number} */ value) => minus(value.toFixed(1));
 const points = (/** @type {number} */ share) => one(100 * share);
 /** Points lost. @param {Interval | null} drop */
 export const lost = (drop) => interval(drop, points);

@@ -1,6 +1,8 @@
 // @ts-check
 // Of a lane: its knobs in words, and where its text may be cut into stretches.
 
+import { minus } from "../draw.js";
+
 /** @typedef {import("../types/store.js").Run} Run */
 
 const BARE = ["", "share", "probability"]; // units that are clear from the number
@@ -35,7 +37,8 @@ export function knobParts(run) {
 /** A knob's value as it is written, as `word` in engine/analysis/labels.py. @param {unknown} value */
 export function valueWord(value) {
   if (typeof value === "boolean") return value ? "on" : "off";
-  return String(typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value);
+  if (typeof value !== "number") return String(value);
+  return minus(String(Number.isInteger(value) ? value : Number(value.toPrecision(6))));
 }
 
 /** A knob's value with its unit. @param {unknown} value @param {string} [unit] */

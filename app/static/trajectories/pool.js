@@ -3,7 +3,7 @@
 
 import { commandline, commandlines } from "../commandline.js";
 import { count, h } from "../dom.js";
-import { perCall, percent, perSecond } from "../draw.js";
+import { minus, perCall, percent, perSecond } from "../draw.js";
 import { plotted } from "../plot.js";
 import { table } from "./rows.js";
 
@@ -27,9 +27,9 @@ export const interval = (value, say) =>
       ? say(value.mean)
       : `${say(value.mean)} (${say(value.low)} to ${say(value.high)})`;
 /** Of probabilities, and of how far they are apart. @param {number} value */
-export const chance = (value) => value.toFixed(3).replace("-", "−");
+export const chance = (value) => minus(value.toFixed(3));
 /** Of tokens a call, and of how far they are apart. @param {number} value */
-export const each = (value) => value.toFixed(2).replace("-", "−");
+export const each = (value) => minus(value.toFixed(2));
 /** @template T @param {readonly T[]} items */
 const unique = (items) => [...new Set(items)];
 

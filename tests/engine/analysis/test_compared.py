@@ -108,6 +108,7 @@ def test_names_tell_trajectories_then_knobs_and_number_what_is_alike() -> None:
     assert labels(drawn) == ["SD (trajectory 1)", "SD (trajectory 4)", "SD"]
     assert labels(named({"a": 1}, {"a": 2}, trajectory=3)) == ["SD (a 1)", "SD (a 2)"]
     assert word("text") == "text" and word(3) == "3" and word(0.5) == "0.5"
+    assert word(-1) == "−1" and word(-0.5) == "−0.5" and word(1e-7) == "0.0000001" and word("a-1") == "a-1"
 
 
 def test_a_run_that_goes_on_from_another_alone_says_so() -> None:
