@@ -14,6 +14,7 @@ import { callsSaid, callWords, tauWords } from "./run/calls.js";
 import { guaranteeOf } from "./run/guarantee.js";
 import { isOutside } from "./run/intro.js";
 import { repeatedOf, spreadWords } from "./run/spread.js";
+import { going } from "./run/waiting.js";
 import { forcedOf } from "./run.js";
 
 /**
@@ -53,10 +54,13 @@ export function mount(element, store, lab) {
   later();
 }
 
-/** What a recorded case shows, in a sentence; empty of other runs.
+/** What a recorded case shows, in a sentence; empty of other runs, and once others are asked for.
  * @param {Store} store @param {Lab | undefined} lab */
 const pointOf = ({ status, lanes }, lab) =>
-  (lanes.length && lab?.session.catalogue?.presets.find(({ name }) => name === status.recorded)?.point) || "";
+  (lanes.length &&
+    !going(status.phase) &&
+    lab?.session.catalogue?.presets.find(({ name }) => name === status.recorded)?.point) ||
+  "";
 
 /** Told beside the result where the text is no problem of a kind that these models were taught.
  * @param {Store} store @param {Lab | undefined} lab */

@@ -736,3 +736,42 @@ def test_little_moves_while_the_page_is_filled(visit: Any, query: str) -> None:
         })"""
     )
     assert page.evaluate("PerformanceObserver.supportedEntryTypes.includes('layout-shift')") and moved < 0.3, moved
+
+
+GROWS = """(stage) => {
+  const { store } = draftscope;
+  const traces = [...store.runs.values()].map(({ key, card, head, rounds, end }) =>
+    ({ key, card, events: [head, ...rounds, end] }));
+  const drawn = () => new Promise((done) => setTimeout(done, 600));
+  const places = () => [...document.querySelectorAll(".lane .flow, .share")].filter((one) => one.checkVisibility())
+    .map((one) => Math.round(one.getBoundingClientRect().top));
+  const step = async (found, events) => {
+    for (const [i, { key }] of traces.entries()) if (events(i).length) store.push(key, events(i));
+    await drawn();
+    return [...found, places()];
+  };
+  store.setOption("stage", stage);
+  store.begin(traces.map(({ key, card }) => ({ key, card })), { phase: "running" });
+  return drawn()
+    .then(() => step(stage === "text" ? [] : [places()], (i) => traces[i].events.slice(0, 2)))
+    .then((found) => step(found, (i) => traces[i].events.slice(2, i ? 5 : -1)))
+    .then((found) => step(found, (i) => traces[i].events.slice(i ? 5 : -1)));
+}"""
+
+
+@pytest.mark.parametrize("stage", ["text", "shares"])
+def test_what_comes_in_a_run_moves_neither_texts_nor_figures(visit_cases: Any, stage: str) -> None:
+    page = visit_cases("?trace=first_look", viewport={"width": 1440, "height": 900})
+    page.locator(".lane").nth(3).wait_for()
+    *before, first, second, whole = page.evaluate(GROWS, stage)
+    assert len(first) >= 4 and first == second == whole, (first, second, whole)
+    for empty in before:  # the caption of each of five rows gets a line of numbers
+        assert len(empty) == len(first) and max(abs(a - b) for a, b in zip(empty, first, strict=True)) < 100
+
+
+def test_the_sentence_of_a_case_leaves_as_another_run_is_asked_for(visit_cases: Any) -> None:
+    page = visit_cases("?trace=first_look")
+    point = page.locator(".v-verdict-point")
+    expect(point).to_be_visible()
+    page.evaluate("draftscope.store.setStatus({ phase: 'queued' })")
+    expect(point).to_be_hidden()

@@ -184,7 +184,7 @@ export class LaneHead {
     this.state.className = `state ${end ? end.reason : text}`;
     this.state.title = end?.message ?? "";
     const told = answerOf(end);
-    this.answer.hidden = !told;
+    this.answer.hidden = !told && (end !== null || !run.head?.extras.answer); // one that is to come has its line
     tell(this.answer, told?.words ?? "");
     this.answer.title = told && told.whole !== told.words ? told.whole : "";
     this.answer.className = `answer ${told?.right ? "right" : "wrong"}`;

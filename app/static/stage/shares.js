@@ -6,7 +6,7 @@ import { captionOf } from "../caption.js";
 import { nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { offer } from "../figure.js";
-import { roundsOf } from "../numbers.js";
+import { drafted, roundsOf } from "../numbers.js";
 import { pictureOf } from "../picture.js";
 import { sorted } from "./bands.js";
 import { SHARES } from "./sharefigures.js";
@@ -54,13 +54,12 @@ export function mount(element, store, lab) {
 
   function draw() {
     if (!active()) return;
-    const runs = sorted(store, store.options.sort)
-      .flatMap((key) => store.runs.get(key) ?? [])
-      .filter((run) => run.head);
+    const runs = sorted(store, store.options.sort).flatMap((key) => store.runs.get(key) ?? []);
     const which = chosen ?? (runs.length > MANY ? SHARES[0].id : "all");
     for (const tab of tabs) tab.setAttribute("aria-pressed", String(tab.dataset.share === which));
     const figures = which === "all" ? SHARES : SHARES.filter(({ id }) => id === which);
-    const drafts = (/** @type {any[]} */ rounds) => rounds.some((round) => round.drafted > 0);
+    /** Whether it has drafted, or may yet. @param {{run: Run, rounds: readonly Round[]}} row */
+    const drafts = ({ run, rounds }) => drafted(rounds) || (!run.end && run.card.drafter !== "none");
     const rows = runs.map((run) => ({ run, rounds: roundsOf(store, [run]) }));
     const room = width || 900;
     const fit = Math.max(1, Math.floor((room + 12) / (which === "all" ? 272 : 312)));
@@ -97,7 +96,7 @@ export function mount(element, store, lab) {
               store,
               run,
             })
-          : h("p.v-empty", { text: figure.none }),
+          : h("p.v-empty", { text: figure.none, style: `min-height: ${HEIGHT}px` }), // what comes moves nothing
         said && which !== "all" ? h("p.says", { text: said }) : null,
       );
     };
@@ -108,11 +107,9 @@ export function mount(element, store, lab) {
               "h4.method",
               { "data-run": row.run.key },
               nameOf(store, row.run),
-              drafts(row.rounds) ? null : h("span.v-sub", {}, " No draft tokens: only its time is shown."),
+              drafts(row) ? null : h("span.v-sub", {}, " No draft tokens: only its time is shown."),
             ),
-            ...(drafts(row.rounds) ? figures : figures.filter(({ id }) => id === "time")).map((figure) =>
-              cell(row, figure),
-            ),
+            ...(drafts(row) ? figures : figures.filter(({ id }) => id === "time")).map((figure) => cell(row, figure)),
           ])
         : rows.map((row) => cell(row, figures[0]))),
     );
