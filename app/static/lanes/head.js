@@ -10,6 +10,7 @@ import { draftedNothing, guaranteeOf } from "../run/guarantee.js";
 import { toggleProof } from "../run/proof.js";
 import { remarksOf } from "../run/remarks.js";
 import { ofDrafted, shownFigures, spreadWords } from "../run/spread.js";
+import { going } from "../run/waiting.js";
 import { whose } from "../run/whose.js";
 import { CUT } from "../run.js";
 import { word } from "../words.js";
@@ -184,7 +185,8 @@ export class LaneHead {
     this.state.className = `state ${end ? end.reason : text}`;
     this.state.title = end?.message ?? "";
     const told = answerOf(end);
-    this.answer.hidden = !told && (end !== null || !run.head?.extras.answer); // one that is to come has its line
+    const due = run.end ? run.end.checked : run.head?.extras.answer && going(store.status.phase);
+    this.answer.hidden = !told && !due; // one that is to come has its line
     tell(this.answer, told?.words ?? "");
     this.answer.title = told && told.whole !== told.words ? told.whole : "";
     this.answer.className = `answer ${told?.right ? "right" : "wrong"}`;
