@@ -46,8 +46,8 @@ def test_no_round_asks_torch_for_the_length_of_a_tensor(lab: Lab, named: str, mo
 
     monkeypatch.setattr(measuring, "_measured", lambda *_: COSTS)
     rounds = 0
-    lab.run(method, PROMPTS["tiny"], max_new_tokens=4, **METHODS[named])  # what is made once
     monkeypatch.setattr(torch.Tensor, "__len__", counted)
-    for event in lab.stream(method, PROMPTS["tiny"], max_new_tokens=40, record="light", **METHODS[named]):
+    for event in lab.stream(method, PROMPTS["tiny"], max_new_tokens=24, record="light", **METHODS[named]):
         rounds += isinstance(event, Round)
-    assert rounds > 2 and not [n for n in asked if n > 1], asked
+    later = {at: n for at, n in asked.items() if at}  # in the first round is made what all need
+    assert rounds > 1 and not later
