@@ -94,7 +94,8 @@ def per_call(tau: float) -> str:
 
 
 def minus(text: str) -> str:
-    """Words with the page's minus before numbers below 0; commands and files have hyphens."""
+    """Words with the page's minus before numbers below 0, as `minus` in app/static/draw.js; commands and files have
+    hyphens."""
     return re.sub(r"(?<![\w.])-(?=[\d.])", "\u2212", text)
 
 

@@ -20,6 +20,7 @@ from engine.analysis.intervals import (
     speedup_interval,
 )
 from engine.analysis.judge import Curve, accuracy, mean_gap, share_above
+from engine.analysis.quality import POINTS
 from engine.analysis.words import estimate, points
 from engine.judge.memo import MemoModel
 from engine.tasks.problem import Problem
@@ -255,7 +256,7 @@ def _translated(score: Score, sd: Score) -> dict[str, Any]:
     translations."""
     if not score.counts:
         return {}
-    own = {"bleu": as_json(estimate_interval(score.counts, bleu_of, ends=(0.0, 100.0)))}
+    own = {"bleu": as_json(estimate_interval(score.counts, bleu_of, ends=POINTS))}
     if score is sd:
         return own | {"bleu_drop": None}
     both = [[*ours, *theirs] for ours, theirs in zip(score.counts, sd.counts, strict=True)]

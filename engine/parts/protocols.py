@@ -243,7 +243,6 @@ class Weighing(Protocol):
         """In place of `more`, given the row's number; the row itself is not to be read here."""
 
 
-@runtime_checkable
 class Joining(Protocol):
     """What a chain shape has besides where it looks at the row's largest logit, whose place whoever asks has found."""
 
