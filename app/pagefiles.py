@@ -24,9 +24,13 @@ EVERY = 1.0  # seconds after which files are looked at again
 STYLES = (
     "tokens.css",
     "lab.css",
+    "lanes.css",
+    "drawers.css",
     "views.css",
+    "rooms.css",
     "run.css",
     "stage.css",
+    "details.css",
     "workshop.css",
     "learn.css",
     "papers.css",

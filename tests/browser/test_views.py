@@ -90,7 +90,7 @@ SAVED = """async (name) => {
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const at = node.parentElement;
     const control = at.closest(
-      'button:not(.badge), select, input, .v-alternatives, .v-tools, [aria-hidden=true], title, style');
+      'button:not(.badge, .word), select, input, .v-alternatives, .v-tools, [aria-hidden=true], title, style');
     if (!control && at.checkVisibility() && node.data.trim()) words.push(node.data.replaceAll(/\\s+/g, ''));
   }
   return { svg, words, foot, drawn: [...drawn].map((one) => one.textContent) };

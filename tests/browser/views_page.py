@@ -10,15 +10,18 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from app.pagefiles import STYLES
 from engine.analysis.compared import compared
 from engine.analysis.names import told
 from engine.trace.events import SCHEMA
 from engine.trace.store import Trace, event_from_json
 
 STATIC = Path(__file__).parents[2] / "app" / "static"
+SHEETS = "".join(f'<link rel="stylesheet" href="{name}">' for name in STYLES)
 VIEWS = ("verdict", "stage/score", "inspector", "tree", "aggregates", "divergence", "whatif")
-PAGE = """<!doctype html><meta charset="utf-8"><title>Views</title><link rel="icon" href="data:,">
-<link rel="stylesheet" href="tokens.css"><link rel="stylesheet" href="lab.css"><link rel="stylesheet" href="views.css"><link rel="stylesheet" href="stage.css">
+PAGE = (
+    """<!doctype html><meta charset="utf-8"><title>Views</title><link rel="icon" href="data:,">
+SHEETS
 <body><div class="lab">SPOTS</div><script type="module">
 import { createStore } from "./store.js";
 import { createUi } from "./ui.js";
@@ -33,8 +36,9 @@ const { lanes, compared } = await (await fetch("traces.json")).json();
 store.load(lanes, { compared });
 await frame();
 window.ready = true;
-</script>""".replace("NAMES", json.dumps([asdict(name) for name in told()])).replace(
-    "SPOTS", "".join(f'<section class="panel" data-view="{name}"></section>' for name in VIEWS)
+</script>""".replace("SHEETS", SHEETS)
+    .replace("NAMES", json.dumps([asdict(name) for name in told()]))
+    .replace("SPOTS", "".join(f'<section class="panel" data-view="{name}"></section>' for name in VIEWS))
 )
 
 

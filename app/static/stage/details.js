@@ -33,7 +33,7 @@ export function mount(element, store) {
   const main = /** @type {HTMLElement} */ (dock.parentElement);
   const timeline = document.querySelector(".dock");
   const page = /** @type {HTMLElement} */ (main.closest("[data-lab]") ?? main);
-  /** How much of the window the timeline covers; where that is low, none (lab.css). */
+  /** How much of the window the timeline covers; where that is low, none (drawers.css). */
   const covered = () => Number.parseFloat(getComputedStyle(main).getPropertyValue("--timeline")) || 0;
   const wide = () => main.clientWidth >= 1180;
   const sizes = { right: read("right"), bottom: read("bottom") };
