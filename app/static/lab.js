@@ -114,15 +114,17 @@ async function mount(element) {
 async function begin() {
   const found = await catalogue;
   session.take(found, null);
-  const { config, view } = link.read();
+  const { trace, config, view } = link.read();
   if (config && !answers && !opened) {
     session.take(found, config);
     await session.run();
     link.restoreInRun(view, config);
   } else {
     if (opened) await session.openGiven(opened);
-    else if (found.presets.some((item) => item.recorded)) await session.openRecorded(wanted.get("trace") ?? "", early);
-    link.restore(view);
+    else if (found.presets.some((item) => item.recorded)) await session.openRecorded(trace ?? "", early);
+    const other = !opened && trace && !found.presets.some((item) => item.name === trace);
+    if (other) await session.openRecorded(""); // to which the link's places do not belong
+    link.restore(other ? { ...view, filters: [], time: null, cursor: null } : view);
   }
   if (!answers) setAgain(unrun(found));
   embed(document.body, store, wanted);

@@ -6,7 +6,9 @@ import { createEmitter } from "./emitter.js";
 import { NEEDS } from "./packed.js";
 import { lanesOf } from "./run/choice.js";
 
-const NO_CASE = "This link names a case that this server does not have. Choose one from the list.";
+/** @param {string} name */
+const noCase = (name) =>
+  `This link names a case that this server does not have, "${name.slice(0, 40)}". Choose one from the list.`;
 
 /**
  * @typedef {import("./types/lab.js").Session} Session
@@ -122,7 +124,7 @@ export function createSession({ store, api, bus, ui }) {
         }
         try {
           const body = await (early ?? api.get("trace", { name })).catch((error) => {
-            throw known(name) ? error : new Error(NO_CASE);
+            throw known(name) ? error : new Error(noCase(name));
           });
           if (wanted()) await bus.stop();
           if (!wanted()) return;

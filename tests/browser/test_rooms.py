@@ -180,10 +180,14 @@ def test_a_low_window_opens_a_room_at_its_top_and_gives_the_timeline_none_of_its
     assert page.locator(".dock").evaluate("(dock) => getComputedStyle(dock).position") == "static"
 
 
-def test_a_link_to_a_case_that_is_not_here_says_so_without_names(visit_cases, pages):
-    page = visit_cases("?trace=nonexistent")
-    expect(page.locator(".notice")).to_contain_text("This link names a case that this server does not have.")
+def test_a_link_to_a_case_that_is_not_here_says_so_and_shows_the_first(visit_cases, pages):
+    page = visit_cases("?trace=nonexistent&v=score&view=calls~3")
+    expect(page.locator(".notice")).to_contain_text('a case that this server does not have, "nonexistent".')
     expect(page.locator(".notice")).not_to_contain_text("first_look")
+    page.wait_for_function("draftscope.store.status.recorded === 'first_look'")
+    page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+    stage, at = page.evaluate("[draftscope.store.options.stage, String(draftscope.store.time.at)]")
+    assert (stage, at) == ("score", "Infinity")
     assert all("404 (Not Found)" in text for text in pages.errors), "the refusal, which the console notes"
     pages.errors.clear()
 

@@ -480,7 +480,7 @@ test("Back closes a lesson that was opened beside the stage; its further steps a
 test("a case that the server does not have is told in plain words", async () => {
   const { session, said } = await page();
   await session.openRecorded("plums");
-  assert.deepEqual(said, ["This link names a case that this server does not have. Choose one from the list."]);
+  assert.deepEqual(said, ['This link names a case that this server does not have, "plums". Choose one from the list.']);
 });
 
 test("of several steps back the last counts", async () => {
