@@ -7,6 +7,7 @@ from engine.cli import gpus, measured
 from engine.cli.gpus import FOLDER as GPUS
 from engine.cli.measured import AUTO, BENCH, PAGE, quality, whole
 from engine.cli.readme import NUMBERS, README, RESULTS, filled, numbers
+from engine.cli.sampledbench import ASKED, sampled, sampled_said
 from engine.papers.systems import FOLDER as QUALITY
 
 
@@ -49,6 +50,31 @@ def test_what_readme_shows_in_short_hides_no_goal_that_was_missed(tmp_path: Path
     missed = sum("**missed**" in line for line in goals)
     said = measured.page_said(slow_page)
     assert f"{len(goals) - missed} of {len(goals)} goals reached" in said and "12 a second (at least 50)" in said
+
+
+def test_sampled_runs_as_recorded(tmp_path: Path) -> None:
+    """Every number is a field of the recording, and the command is what was asked for."""
+    spread = {"median": 1.914, "low": 1.86, "high": 2.07, "n": 5}
+    found = {
+        **{"device": "a cpu", "dtype": "float32", "threads": 2, "task": "arithmetic", "prompts": 8},
+        "sampling": {"temperature": 0.7, "top_p": 0.95, "top_k": 0},
+        "counts": {name: {"calls": 3, "verify_tokens": 18, "tokens": 12, "tau": 4.0} for name in ("ar", "sd")},
+        "tokens_per_s": {"ar": spread | {"median": 267.2}, "sd": spread | {"median": 511.0}},
+        "ratios": {"sd / ar": spread, "sd / hf assisted 5": spread | {"median": 3.39}},
+    }
+    path = tmp_path / "sampled-avx2.json"
+    path.write_text(json.dumps(found))
+    whole_table = sampled(path)
+    assert (
+        f"`python -m engine {ASKED} > docs/results/sampled-avx2.json`: float32 on a cpu, threads: 2, 8" in whole_table
+    )
+    assert "| `sd` | 511 | 1.91 | 1.86 to 2.07 | 3 | 18 | 4.00 |" in whole_table
+    assert "Beside transformers: sd / hf assisted 5 3.39 (1.86 to 2.07)." in whole_table
+    said = sampled_said([path])
+    assert (
+        "temperature 0.7 and top-p 0.95 on a cpu" in said and "of `ar` (267): `sd` 1.91 (1.86 to 2.07). All 2" in said
+    )
+    assert "Not measured yet" in sampled_said([])
 
 
 def test_methods_at_a_glance_are_rows_of_the_whole_table() -> None:

@@ -10,6 +10,7 @@ from engine.cli.autobench import LEAST as LEFT
 from engine.cli.benchtable import SAID, table
 from engine.cli.gpus import FOLDER as GPUS
 from engine.cli.gpus import gpu_whole
+from engine.cli.sampledbench import SAMPLED, UNDRAWN, sampled
 from engine.files.places import ROOT
 from engine.papers.systems import FOLDER as QUALITY
 from engine.papers.systems import Systems, command, recorded
@@ -304,6 +305,7 @@ def whole() -> str:
     """`docs/results/README.md`: every table."""
     parts = {
         "Speed": "\n".join(map(bench, machines(BENCH))) or ratios([]),
+        "Speed of sampled runs": "\n".join(map(sampled, machines(SAMPLED))) or UNDRAWN,
         "On a GPU": gpu_whole(GPUS),
         "Settings left to the device": "\n".join(map(left, machines(AUTO))) or UNLEFT,
         "Quality": quality(QUALITY),

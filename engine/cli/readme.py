@@ -14,6 +14,7 @@ from engine.analysis.names import NAMES
 from engine.cli.gpus import FOLDER as GPUS
 from engine.cli.gpus import gpu_said
 from engine.cli.measured import AUTO, BENCH, PAGE, bench_said, glance, left_said, machines, page_said, whole
+from engine.cli.sampledbench import SAMPLED, sampled_said
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 from engine.methods import CARDS
@@ -59,6 +60,7 @@ def filled(text: str) -> str:
         "methods": methods(),
         "embedded": embedded(ROOT / "assets" / "tiny", ROOT / "assets" / "crossed"),
         "bench": bench_said(machines(BENCH)),
+        "sampled": sampled_said(machines(SAMPLED)),
         "gpu": gpu_said(GPUS),
         "left": left_said(machines(AUTO)),
         "quality": glance(QUALITY),
