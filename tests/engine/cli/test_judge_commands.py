@@ -513,6 +513,7 @@ def test_recorded_evaluations_are_told_in_points() -> None:
     for path in pages:
         result = json.loads(path.with_suffix(".json").read_text())
         assert path.read_text() == f"# AutoJudge on {result['task']}\n\n{page(result)}", path.name
+        assert len({row["name"] for row in result["rows"]}) == len(result["rows"]), path.name
     text = (ROOT / "docs/results/judge-arithmetic.md").read_text()
     assert len(pages) == 5 and "accuracy drops by 7.3 (5.6 to 9.0) points on 1000" in text
     assert "drop against SD, points, 95 % interval" in text and "| +42.4 (+39.1 to +45.6) |" in text
