@@ -3,11 +3,15 @@
 import json
 from pathlib import Path
 
-from engine.cli import gpus, measured
+from engine.cli import autosaid, benchsaid, gpus, pagesaid, qualitysaid
+from engine.cli.autosaid import AUTO
+from engine.cli.benchsaid import BENCH
 from engine.cli.gpus import FOLDER as GPUS
-from engine.cli.measured import AUTO, BENCH, PAGE, quality, whole
+from engine.cli.measured import whole
+from engine.cli.pagesaid import PAGE
+from engine.cli.qualitysaid import quality
 from engine.cli.readme import NUMBERS, README, RESULTS, filled, numbers
-from engine.cli.sampledbench import ASKED, sampled, sampled_said
+from engine.cli.sampledsaid import ASKED, sampled, sampled_said
 from engine.papers.systems import FOLDER as QUALITY
 
 
@@ -23,7 +27,7 @@ def test_what_readme_shows_in_short_hides_no_goal_that_was_missed(tmp_path: Path
     found = json.loads(BENCH.read_text(encoding="utf-8"))
     slow = {c["method"] for c in found["lookups"] if max(c["both"], c["worst"]) > 1}
     slow |= {name for name, cost in found["trees"].items() if cost["share"]["high"] > 0.15}
-    besides = measured.bench_said([BENCH]).split("Besides")[1]
+    besides = benchsaid.bench_said([BENCH]).split("Besides")[1]
     assert slow and all(f"`{name}`" in besides for name in slow) and "`pld`" not in besides
     for one in found["lookups"]:
         one["both"] = one["worst"] = 0.5
@@ -31,24 +35,24 @@ def test_what_readme_shows_in_short_hides_no_goal_that_was_missed(tmp_path: Path
         cost["share"] = dict.fromkeys(cost["share"], 0.1)
     well = tmp_path / "bench.json"
     well.write_text(json.dumps(found))
-    assert "Besides" not in measured.bench_said([well])
+    assert "Besides" not in benchsaid.bench_said([well])
 
     auto = json.loads(AUTO.read_text(encoding="utf-8"))
     rows = auto["tasks"]["sentences"]["auto"]
     rows[0]["over_best"]["median"], total = 0.5, sum(len(part["auto"]) for part in auto["tasks"].values())
     changed = tmp_path / "auto.json"
     changed.write_text(json.dumps(auto))
-    marked = measured.left(changed).count("**missed**")
-    said = measured.left_said([changed])
+    marked = autosaid.left(changed).count("**missed**")
+    said = autosaid.left_said([changed])
     assert f"{total - marked} of {total} reached it" in said and "on sentences (0.500 of" in said
 
     page = json.loads(PAGE.read_text(encoding="utf-8"))
     page["frames_per_s"] = 12.0
     slow_page = tmp_path / "page.json"
     slow_page.write_text(json.dumps(page))
-    goals = [line for line in measured.page(slow_page).splitlines() if line.endswith(("reached |", "**missed** |"))]
+    goals = [line for line in pagesaid.page(slow_page).splitlines() if line.endswith(("reached |", "**missed** |"))]
     missed = sum("**missed**" in line for line in goals)
-    said = measured.page_said(slow_page)
+    said = pagesaid.page_said(slow_page)
     assert f"{len(goals) - missed} of {len(goals)} goals reached" in said and "12 a second (at least 50)" in said
 
 
@@ -81,11 +85,11 @@ def test_methods_at_a_glance_are_rows_of_the_whole_table() -> None:
     def cells(text: str) -> list[list[str]]:
         return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
 
-    (names, _, *rows), (all_names, _, *all_rows) = cells(measured.glance(QUALITY)), cells(quality(QUALITY))
+    (names, _, *rows), (all_names, _, *all_rows) = cells(qualitysaid.glance(QUALITY)), cells(quality(QUALITY))
     whole_rows = dict[str, dict[str, str]]()
     for row in all_rows:
         whole_rows.setdefault(row[0], dict(zip(all_names, row, strict=False)))  # those of the first task
-    assert [row[0].strip("`") for row in rows] == list(measured.SHOWN)
+    assert [row[0].strip("`") for row in rows] == list(qualitysaid.SHOWN)
     assert all(whole_rows[row[0]][name] == cell for row in rows for name, cell in zip(names, row, strict=True))
 
 

@@ -11,10 +11,14 @@ from typing import Any
 
 from engine.analysis.columns import EXTRA, LABEL, LANE, NODES, ROUNDS, RUN, TOKENS
 from engine.analysis.names import NAMES
+from engine.cli.autosaid import AUTO, left_said
+from engine.cli.benchsaid import BENCH, bench_said
 from engine.cli.gpus import FOLDER as GPUS
 from engine.cli.gpus import gpu_said
-from engine.cli.measured import AUTO, BENCH, PAGE, bench_said, glance, left_said, machines, page_said, whole
-from engine.cli.sampledbench import SAMPLED, sampled_said
+from engine.cli.measured import machines, whole
+from engine.cli.pagesaid import PAGE, page_said
+from engine.cli.qualitysaid import glance
+from engine.cli.sampledsaid import SAMPLED, sampled_said
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 from engine.methods import CARDS
