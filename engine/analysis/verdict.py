@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+from engine.analysis import beams
 from engine.analysis.intervals import Spread, spread
 from engine.analysis.words import count, half_up, mean, number, per_call, percent, times
 from engine.trace import outcome
@@ -22,6 +23,7 @@ Cause = Literal[
     "plain decoding",
     "draft alone",
     "written in place",
+    "searched",
     "speculation inactive",
     "overhead-bound",
     "reward model too costly",
@@ -107,6 +109,9 @@ def verdict_over(
         found["speedup"] = ratios.median
     if lengths := spread([tau for one in traces if (tau := metrics(one)["tau"]) is not None]):
         found["tau"] = lengths.median
+    searched = trace.head.rule == beams.RULE
+    if searched:
+        found["cost_ratio"] = None  # the target's own continuations are no draft steps
     seconds = found["draft_s"] + found["verify_s"] + found["other_s"]
     shares = Shares(*(found[key] / seconds if seconds else 0.0 for key in ("draft_s", "reward_s", "other_s")))
     rounds = [event for one in traces for event in one.rounds]
@@ -118,7 +123,7 @@ def verdict_over(
     gain = found.get("speedup") or (found["tau"] or 0.0) * (1 - shares.draft - shares.beside)
     call = _call_ratio(found, [event for one in baselines or () for event in one.rounds])
     calls = evidence(traces)
-    cause = _cause(found, calls, gain, shares, active, call or 1.0, worth)
+    cause = "searched" if searched and calls >= FEW else _cause(found, calls, gain, shares, active, call or 1.0, worth)
     turns = _turns([*traces, *(baselines or ())])
     return Verdict(
         f"{_speed(trace, found.get('speedup'), ratios, name, plain, turns)}: {_terms(found, shares.reward)}.",
@@ -269,6 +274,9 @@ def _why(
         return f"Every place was written at once and then improved: {passes}, and the target was never asked."
     if cause == "draft alone":
         return "The draft model wrote alone, and the target was never asked."
+    if cause == "searched":
+        read = mean(found["verify_tokens"] / found["rounds"])
+        return f"A search, no speculation: {calls} for what the beams hold, {read} tokens at a time on average."
     if cause == "too early":
         return f"Only {count(different, 'target call')}: too few to name a cause."
     if cause == "not timed":

@@ -22,6 +22,7 @@ export interface Verdict {
     | "plain decoding"
     | "draft alone"
     | "written in place"
+    | "searched"
     | "speculation inactive"
     | "overhead-bound"
     | "reward model too costly"

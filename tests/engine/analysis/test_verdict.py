@@ -155,6 +155,19 @@ def test_a_reward_model_has_a_share_of_its_own() -> None:
     assert verdict(scored(12.0, 10.0, draft=9.0)).cause == "draft too costly", "the larger of two costs is named"
 
 
+def test_a_beam_search_is_no_speculation() -> None:
+    """What its beams hold is the target's own: no position of a draft pays or does not."""
+    searched = run(["aaa"] * 7 + ["ard"])
+    searched.head.rule = "beams"
+    said = verdict(searched, ar([1] * 8))
+    assert (said.cause, said.cost_ratio, said.worth) == ("searched", None, 0)
+    assert said.line.endswith(" tokens a target call.") and said.speedup
+    assert (
+        said.why == "A search, no speculation: 8 target calls for what the beams hold, 4 tokens at a time on average."
+    )
+    assert verdict(Trace([head(rule="beams")])).cause == "too early"
+
+
 def test_draft_too_costly() -> None:
     said = verdict(run(["aar"] * 8, draft=8.0), ar([1] * 8))
     assert said.cause == "draft too costly" and said.speedup == pytest.approx(3 / 34.5 * 10)
