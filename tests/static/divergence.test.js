@@ -1,6 +1,7 @@
 // What is told of the place where two lanes part.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { defaultPair, explain } from "../../app/static/divergence.js";
 import { createStore } from "../../app/static/store.js";
@@ -70,4 +71,16 @@ test("lanes of one prompt are compared first: those that part, else those with a
   assert.deepEqual(pair(a, c, b), ["a", "b"]);
   assert.deepEqual(pair(a, c, b, lane("d", [10, 30], [1])), ["a", "d"]);
   assert.deepEqual(pair(a, c), ["a", "c"]);
+});
+
+test("a style that hangs on a cause names one that there is", () => {
+  const types = readFileSync(new URL("../../app/static/types/analysis.d.ts", import.meta.url), "utf8");
+  const causes = types.match(/readonly cause: "near-tie".*;/)?.[0] ?? "";
+  const sheet = readFileSync(new URL("../../app/static/views.css", import.meta.url), "utf8");
+  const styled = [...sheet.matchAll(/\.v-cause\[data-cause="(.*?)"\]/g)].map(([, cause]) => cause);
+  assert.deepEqual(
+    styled.filter((cause) => !causes.includes(`"${cause}"`)),
+    [],
+  );
+  assert.ok(styled.length > 1);
 });
