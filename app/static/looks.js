@@ -10,6 +10,9 @@ import { percent } from "./draw.js";
 
 const MOST = 3; // words that are named
 
+/** What a run's model was given: a source that an encoder read, or a prompt. @param {Pick<Run, "head">} run */
+export const givenOf = ({ head }) => (head?.source ? "source" : "prompt");
+
 /** The words of a run's source; none of a decoder-only model's run. @param {Pick<Run, "head">} run @returns {Word[]} */
 export function wordsOf({ head }) {
   /** @type {Word[]} */

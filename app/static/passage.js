@@ -3,6 +3,7 @@
 
 import { h, inText } from "./dom.js";
 import { pieceOf } from "./draw.js";
+import { givenOf } from "./looks.js";
 import { sourceOf, sourceWords } from "./source.js";
 
 const AROUND = 8;
@@ -23,7 +24,7 @@ const AROUND = 8;
 export function passageOf(run, node) {
   const source = sourceOf(node);
   if (!source || source.pos === undefined || source.pos < 0) return null;
-  const words = sourceWords(source);
+  const words = sourceWords(source, givenOf(run));
   const step = source.step ?? 0;
   if (source.passage) {
     const pieces = source.passage.map((id) => run.pieces.get(id) ?? pieceOf(run, id));
@@ -136,7 +137,7 @@ export function followSource(store, lab) {
     passage.ago === null
       ? "In the fixed collection"
       : passage.at < passage.prompt
-        ? "In the prompt"
+        ? `In the ${givenOf(run)}`
         : `In trajectory ${trajectoryOf(run) - passage.ago + 1}`,
   );
   return true;

@@ -95,10 +95,10 @@ const KINDS = {
   head: (source) => (source.index ? `head ${source.index}` : `draft head, level ${source.level ?? "?"}`),
 };
 
-/** @param {Source | null} source @returns {string} */
-export function sourceWords(source) {
+/** @param {Source | null} source @param {string} [given] what the prompt is called @returns {string} */
+export function sourceWords(source, given = "prompt") {
   if (!source) return "";
-  if (KINDS[source.kind]) return KINDS[source.kind](source);
+  if (KINDS[source.kind]) return KINDS[source.kind](source.part === "prompt" ? { ...source, part: given } : source);
   const rest = Object.entries(source)
     .filter(([name]) => name !== "kind")
     .map(([name, value]) => `${name} ${value}`);

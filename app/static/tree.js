@@ -7,6 +7,7 @@ import { nameOf, nodeSelection, resolve } from "./columns.js";
 import { count, h } from "./dom.js";
 import { hideTip, legend, pieceOf, prob, SIGNS, showTip } from "./draw.js";
 import { offer, svgText } from "./figure.js";
+import { givenOf } from "./looks.js";
 import { passageOf, passageText } from "./passage.js";
 import { sourceOf, sourceWords } from "./source.js";
 import { chainFigure, isChain } from "./tree/chain.js";
@@ -264,7 +265,7 @@ function listen(store, state, box, redraw) {
       node.score != null
         ? `probability of the path ${prob(Math.exp(node.score))}${node.rank ? `, rank ${node.rank}` : ""}`
         : "",
-      node.source ? `from: ${sourceWords(sourceOf(node))}` : "",
+      node.source ? `from: ${sourceWords(sourceOf(node), givenOf(run))}` : "",
       passage ? passageText(passage) : "",
       passage ? "click, then s: go there" : "",
     ]);

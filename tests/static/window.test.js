@@ -51,6 +51,8 @@ test("a level is called after the pass that predicted it, and the first one afte
   assert.deepEqual(windowOf(later.run, later.round).ages, ["3 passes ago", "2 passes ago", "last pass"]);
   const first = looked(2);
   assert.deepEqual(windowOf(first.run, first.round).ages, ["prompt", "2 passes ago", "last pass"]);
+  first.run.head = { ...first.run.head, source: 1 };
+  assert.equal(windowOf(first.run, first.round).ages[0], "source", "where an encoder read one");
 });
 
 test("a round without a window has none", () => {
@@ -128,6 +130,11 @@ test("a passage is the text that a draft token was copied from, with what matche
   assert.deepEqual(of({ ...ngram, part: "prompt", pos: 1 }), ["ABcde", 0, 1, 1, 2, 0]);
   assert.deepEqual(of({ ...ngram, ago: 1 }), ["ABxyz", 2, 4, 4, 2, 1]);
   assert.equal(of({ ...ngram, ago: 2 }), null, "the trace lacks that text");
+  const words = () =>
+    passageOf(run, /** @type {any} */ ({ source: { ...ngram, trajectory: 1, part: "prompt", pos: 1 } }))?.words;
+  assert.match(words() ?? "", /position 1 of the prompt$/);
+  if (run.head) run.head = { ...run.head, source: 1 };
+  assert.match(words() ?? "", /position 1 of the source$/);
   assert.deepEqual(of({ ...ngram, ago: 2, part: "prompt" }), ["AB", 0, 2, 2, 2, 2], "but has the prompt");
   assert.deepEqual(of({ kind: "automaton", match: 3, part: "response", pos: 1, ago: 0 }), ["ABcde", 0, 3, 3, 2, 0]);
   assert.deepEqual(of({ kind: "adjacency", part: "response", pos: 1, ago: 0 }), ["ABcde", 3, 4, 4, 2, 0]);

@@ -3,7 +3,7 @@
 
 import { samples } from "../columns.js";
 import { fmt, importance, nats, pieceOf, prob } from "../draw.js";
-import { lookedAt } from "../looks.js";
+import { givenOf, lookedAt } from "../looks.js";
 import { sourceOf, sourceWords } from "../source.js";
 import { overlapWords } from "../thresholds.js";
 import { leftBy } from "./siblings.js";
@@ -91,7 +91,12 @@ export function numbers({ run, round, index, node, token }, n, residual) {
       "words of the source with the largest shares of the decoder's attention, mean over its layers and heads",
       null,
     ],
-    ["from", node?.source ? sourceWords(sourceOf(node)) : null, "where the draft token comes from", "drafter"],
+    [
+      "from",
+      node?.source ? sourceWords(sourceOf(node), givenOf(run)) : null,
+      "where the draft token comes from",
+      "drafter",
+    ],
   ];
   return rows.flatMap(([name, value, what, anchor]) => (value === null ? [] : [[name, value, what, anchor]]));
 }

@@ -4,6 +4,7 @@
 
 import { h } from "../dom.js";
 import { pieceOf } from "../draw.js";
+import { givenOf } from "../looks.js";
 import { word } from "../words.js";
 
 /**
@@ -35,7 +36,7 @@ export function windowOf(run, round) {
   return {
     first: round.start,
     text: there.map((token) => (token ? pieceOf(run, token.token, SHORT) : "")),
-    ages: rows.map((_, level) => (level === 0 && drawn ? "prompt" : age(rows.length - level))),
+    ages: rows.map((_, level) => (level === 0 && drawn ? givenOf(run) : age(rows.length - level))),
     rows,
     read: places.length,
     came: places.filter((place) => place.came).length,

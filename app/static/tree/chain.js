@@ -5,6 +5,7 @@
 import { mapOf } from "../bars.js";
 import { s } from "../dom.js";
 import { FONT, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "../draw.js";
+import { rootOf } from "./figure.js";
 
 /**
  * @typedef {import("../types/store.js").Run} Run
@@ -39,11 +40,10 @@ export function chainFigure({ run, round, width, groups }) {
   const wide = root + column * round.nodes.length + 4;
   const tall = TOP + SHOWN * ROW + 26;
   const figure = s("svg.v-figure", { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall });
-  const last = run.tokens[round.start - 1];
   const y = 32;
   figure.append(
     s("circle", { cx: 6, cy: y, r: 4, fill: "var(--ink)" }),
-    label(14, y - 8, last ? pieceOf(run, last.token, 8) : "prompt", { "font-family": MONO, fill: "var(--ink)" }),
+    label(14, y - 8, rootOf(run, round, 8), { "font-family": MONO, fill: "var(--ink)" }),
   );
   figure.append(
     label(0, TOP + 11, "target p", { "font-size": 11, fill: "var(--target)" }),

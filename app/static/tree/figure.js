@@ -3,6 +3,7 @@
 
 import { s } from "../dom.js";
 import { FONT, label, MONO, pieceOf, prob, SIGNS, sign } from "../draw.js";
+import { givenOf } from "../looks.js";
 import { layout } from "./layout.js";
 import { letters } from "./letters.js";
 
@@ -106,9 +107,9 @@ function columnsOf(run, round, { places, stubs, levels }, room) {
 }
 
 /** What stands at the root. @param {Run} run @param {Round} round @param {number} letters */
-function rootOf(run, round, letters) {
+export function rootOf(run, round, letters) {
   const last = run.tokens[round.start - 1];
-  return last ? pieceOf(run, last.token, letters) : "prompt";
+  return last ? pieceOf(run, last.token, letters) : givenOf(run);
 }
 
 /** The words of a node, cut to a column, and how wide they are from its sign on.
