@@ -38,7 +38,7 @@ def parser(prog: str = "python -m app") -> Parser:
 
     add("host", "address to listen on (127.0.0.1 if not given)", None, "GRADIO_SERVER_NAME")
     add("port", "port", "7860", "GRADIO_SERVER_PORT", type=PORT)
-    add("preset", "case to open with")
+    add("preset", "case to open with, or a pair of models whose first case it is")
     add("target", "a target model: Hugging Face id or folder", None, type=fits(model))
     add("draft", "its draft model", None, type=fits(model))
     add("eagle", "an EAGLE-3 head for the target: Hugging Face id or folder", None, type=fits(model))

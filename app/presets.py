@@ -28,19 +28,23 @@ class PresetCatalogue:
         first: str = "",
         folder: Path = PRESETS,
     ) -> None:
-        """Take all presets; `first` names the one that the page opens with.
+        """Take all presets; `first` names the one that the page opens with, or a pair whose first one that is.
 
         Raises:
-            ConfigError: `first` is not a preset.
+            ConfigError: `first` is not a preset, or a pair without a case.
         """
         self._presets = {preset.name: preset for preset in presets if preset.kind == "case"}
         self._cards, self._sentence, self._limits = cards, sentence, limits
         self._made: dict[str, bytes] = {}
         self._folder = folder
-        if first and first not in self._presets:
+        pairs = {preset.name for preset in presets if preset.kind == "pair"}
+        if first and first not in pairs | self._presets.keys():
             raise ConfigError(unknown("preset", first, self._presets))
-        recorded_first = [preset.name for preset in self._presets.values() if preset.traces]
-        self.first = first or next(iter([*recorded_first, *self._presets]), "")
+        found = [preset for preset in self._presets.values() if preset.pair == first or first not in pairs]
+        if first in pairs and not found:
+            raise ConfigError(f"No case runs on the pair {first!r}: choose it on the page, under Edit.")
+        recorded_first = sorted(found, key=lambda preset: not preset.traces)
+        self.first = first if first in self._presets else next((preset.name for preset in recorded_first), "")
 
     def listing(self) -> list[PagePreset]:
         """All presets in JSON types; `recorded` says whether traces come with it."""

@@ -13,6 +13,7 @@ from app.routes import open_traces
 from app.state import Limits
 from engine.analysis.reading import draft_tokens
 from engine.errors import ConfigError, TraceError
+from engine.files.presets import list_presets
 from engine.methods import CARDS as METHODS
 from engine.trace.events import Cell, Event, Round, RunEnded, RunStarted
 from engine.trace.store import Trace, unpack
@@ -135,6 +136,22 @@ def test_a_catalogue_reads_its_traces_once_and_knows_no_paths(preset_catalogue):
     for name in ("../secrets", "live", ""):
         with pytest.raises(ConfigError):
             preset_catalogue.body(name)
+
+
+def test_a_page_opens_with_a_case_or_with_the_first_one_of_a_pair() -> None:
+    presets = list_presets()
+    pairs = {preset.name: preset.pair for preset in presets}
+
+    def first(name: str) -> str:
+        return PresetCatalogue(presets, CARDS, sentence, Limits(), first=name).first
+
+    assert first("easd_hurts") == "easd_hurts" and first("tiny") == first("")
+    assert pairs[first("crossed")] == "crossed"
+    presets = [preset for preset in presets if preset.pair != "crossed"]
+    with pytest.raises(ConfigError, match="No case runs on the pair 'crossed'"):
+        first("crossed")
+    with pytest.raises(ConfigError, match="Unknown preset 'crosed'"):
+        first("crosed")
 
 
 def ends(case: str) -> dict[str, dict]:
