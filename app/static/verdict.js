@@ -159,14 +159,15 @@ function how(store, run, baseline) {
     const place = `${day ? ` ${day}` : ""}${on || " on an unnamed device"}${turns}`;
     return `Recorded${place}; prefill excluded.${first}${lossy}`;
   }
+  const cut = cutShort(store, [run, baseline]);
   const brief = baseline && short(run, baseline) ? " A short run" : "";
   if (store.status.opened) {
     const made = packed() ? `Recorded${day ? ` ${day}` : ""}` : `Opened from a file${day ? `, made ${day}` : ""}`;
-    return `${made}${on}; prefill excluded.${brief && `${brief}.`}${lossy}`;
+    return `${made}${on}; prefill excluded.${cut || (brief && `${brief}.`)}${lossy}`;
   }
   const measured = baseline ? `Measured with rounds in turns, never two at once${on && ","}` : "Measured";
   const range = brief && `${brief}: Repeat gives a range.`;
-  return `${measured}${on}; prefill and drawing excluded.${cutShort(store, [run, baseline]) || range}${lossy}`;
+  return `${measured}${on}; prefill and drawing excluded.${cut || range}${lossy}`;
 }
 
 /** Whether runs that have ended took so little time that another time they would take quite another.

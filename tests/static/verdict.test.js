@@ -207,3 +207,12 @@ test("lanes that were stopped have no fewest calls, and that they were stopped i
   broken.runs.get("chain").end = null;
   assert.match(verdict(broken).how, /Unfinished: told is what arrived/);
 });
+
+test("of a file, too, it is told that its runs did not come to their end", () => {
+  const opened = stopped(["eos", "stopped", "eos"]);
+  opened.status.opened = true;
+  assert.match(
+    verdict(opened).how,
+    /^Opened from a file.*; prefill excluded\. Stopped: told is what ran until then\.$/,
+  );
+});
