@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.words import count
 from engine.cli.notes import idle, own_defaults, tell
 from engine.cli.options import add_models, add_sampling, decoding, load_lab
 from engine.cli.specs import checked
@@ -70,8 +71,14 @@ def handle(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"text": trace.text, "token_ids": trace.token_ids, "metrics": trace.metrics()}, indent=1))
     else:
-        m = trace.metrics()
-        speed = f"{m['tokens_per_s']:.0f} tokens/s" if m["tokens_per_s"] else "no time"
-        each = "" if m["tau"] is None else f" ({m['tau']:.2f} a call)"
-        print(f"\n{m['tokens']} tokens in {m['rounds']} target calls{each}, {speed}")
+        print(f"\n{_told(trace.metrics())}")
     return 0
+
+
+def _told(numbers: dict[str, Any]) -> str:
+    """Tokens, what they took, and speed in a line."""
+    calls, iterations = numbers["rounds"], numbers["iterations"]
+    took = count(iterations, "iteration") if iterations else count(calls, "target call")
+    each = "" if numbers["tau"] is None else f" ({numbers['tau']:.2f} a call)"
+    speed = f"{numbers['tokens_per_s']:.0f} tokens/s" if numbers["tokens_per_s"] else "no time"
+    return f"{count(numbers['tokens'], 'token')} in {took}{each}, {speed}"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from engine.cli import main
+from engine.cli.run import _told
 from engine.cli.specs import once, split
 from engine.config import parse_method
 from engine.errors import ConfigError
@@ -185,3 +186,10 @@ def test_a_method_is_named_once_however_its_knobs_are_spelt(methods: str, twice:
     specs = [parse_method(text) for text in split(methods)]
     with pytest.raises(ConfigError, match=re.escape(twice)) if twice else nullcontext():
         once(specs)
+
+
+def test_a_run_is_told_by_its_iterations_where_the_target_is_not_asked() -> None:
+    numbers = {"tokens": 13, "rounds": 0, "iterations": 4, "tau": None, "tokens_per_s": 220.6}
+    assert _told(numbers) == "13 tokens in 4 iterations, 221 tokens/s"
+    asked = {"tokens": 1, "rounds": 1, "iterations": 0, "tau": 1.0, "tokens_per_s": None}
+    assert _told(asked) == "1 token in 1 target call (1.00 a call), no time"
