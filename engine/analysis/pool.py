@@ -7,6 +7,7 @@ method.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from engine.analysis import beams
 from engine.analysis import heterospec as paper
 from engine.analysis.grouping import Knobs, by_cluster, by_method, by_target, one_target, pair_names, task_of, undrafted
 from engine.analysis.intervals import Interval, as_json, mean_interval, quotient_interval, speedup_interval
@@ -90,7 +91,8 @@ def _section(task: str, groups: Mapping[str, list[Trace]], study: Study | None) 
 
 
 def _is_tree(runs: Iterable[Trace]) -> bool:
-    return any(r.drafted > r.levels for t in runs for r in t.rounds)
+    """Whether a drafted tree was tested; what a beam search holds is none."""
+    return any(r.drafted > r.levels for t in runs if t.head.rule != beams.RULE for r in t.rounds)
 
 
 def _row(label: str, runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trace]) -> dict[str, Any]:

@@ -83,6 +83,9 @@ def test_figures_by_rank() -> None:
 
 def test_only_trees_are_drawn() -> None:
     assert pool([run("chain", [(3, 3, None)], fed=9, levels=8)])["sections"][0]["figures"] == {}
+    searched, tree = run("beam", [(3, 3, None)]), run("eagle", [(3, 3, None)])
+    searched.head.rule = "beams"
+    assert list(pool([searched, tree])["sections"][0]["figures"]) == ["EAGLE"], "what beams hold, nobody tests"
 
 
 def test_sections_by_task() -> None:
