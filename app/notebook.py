@@ -12,7 +12,7 @@ from engine.trace.store import Trace
 
 HEIGHT, MOST_HEIGHT = 720, 10_000  # pixels of the frame
 VIEWS = get_args(View)
-PARTS = "verdict~views~legend~details~time"  # what a frame keeps of the page (app/static/embed.js)
+PARTS = "verdict~views~legend~source~details~time"  # what a frame keeps of the page (app/static/embed.js)
 
 
 class Shown:

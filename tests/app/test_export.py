@@ -11,7 +11,7 @@ import pytest
 
 from app import command
 from app.export import EVERYTHING, LIBRARY, Content, collected, export, main, modules, write
-from app.notebook import Shown, show
+from app.notebook import PARTS, Shown, show
 from app.pagefiles import STATIC
 from engine.errors import ConfigError
 from engine.trace.store import Trace
@@ -183,6 +183,12 @@ def test_a_notebook_shows_runs_in_a_frame(traces):
     for views in ("scroe", "text~", 5):
         with pytest.raises(ConfigError, match="Unknown view"):
             show(traces[0], views=views)  # type: ignore[arg-type]
+
+
+def test_a_notebook_s_frame_keeps_what_belongs_to_a_run_the_source_of_a_translation_too() -> None:
+    there = re.findall(r'^  (\w+): "[.\w]+",$', (STATIC / "embed.js").read_text(), re.MULTILINE)
+    assert set(there) - set(PARTS.split("~")) == {"top", "run", "below", "foot"}
+    assert set(PARTS.split("~")) <= set(there)
 
 
 def test_a_trace_shows_itself_once_that_is_registered(traces, monkeypatch):
