@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.words import estimate, points
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 
@@ -79,8 +80,7 @@ def spread(found: Mapping[str, Any] | None, share: bool, digits: int = 1) -> str
     """An estimate with its interval, shares in per cent: "93.8 (86.2 to 97.3)"."""
     if found is None:
         return None
-    mean, low, high = (None if found[k] is None else (100 if share else 1) * found[k] for k in ("mean", "low", "high"))
-    return f"{mean:.{digits}f}" + ("" if low is None else f" ({low:.{digits}f} to {high:.{digits}f})")
+    return (points if share else estimate)(found, f"z.{digits}f")
 
 
 def _systems(name: str, table: Mapping[str, Mapping[str, Any]]) -> Systems:

@@ -16,7 +16,7 @@ from app.state import Limits
 from engine.lab import Lab
 from engine.methods import CARDS
 from engine.papers.entries import papers as entries
-from engine.papers.systems import recorded
+from engine.papers.systems import recorded, spread
 
 HEAD = {"title": "A", "x": "", "y": "share, %", "form": "bars"}
 
@@ -111,6 +111,10 @@ def test_the_page_of_all_methods_shows_what_compare_recorded(tmp_path: Path) -> 
     assert list(loss["y"]) == list(pace["y"]) == [fastest, faster] and list(loss["x"]) == [-25.0, 0.0]
     assert list(pace["error_x"]["array"]) == [0.25, 0.25]
     assert ours["figure"]["layout"]["yaxis"]["categoryarray"] == [faster, fastest], "the fastest is on top"
+
+
+def test_what_an_interval_of_every_method_rounds_to_0_has_no_minus() -> None:
+    assert spread({"mean": 0.0005, "low": -0.0004, "high": 0.0014}, share=True) == "0.1 (0.0 to 0.1)"
 
 
 def test_an_unknown_paper_is_refused(http: TestClient) -> None:
