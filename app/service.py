@@ -217,8 +217,7 @@ class Service:
             first = next(events, None)  # where no lane can start, what the page shows stays
             if first is None:
                 return
-            lanes: list[StartedLane] = [{"key": lane.key, "card": lane.card.to_json()} for lane in request.lanes]
-            yield {"id": request.run, "seq": 0, "lanes": lanes, "methods": self.methods(request.models)}
+            yield {"id": request.run, "seq": 0, "lanes": started(request), "methods": self.methods(request.models)}
             yield from self._batches(request, log, chain((first,), events))
 
     def _batches(self, request: Request, log: RunLog, events: Turns) -> Iterator[RunMessage]:
@@ -268,6 +267,14 @@ class Service:
 def by_address(client: Any) -> str:
     """The address that a request counts for, by its client (None where there is none)."""
     return address_of(client.host) if client else ""
+
+
+def started(request: Request) -> list[StartedLane]:
+    """The lanes of a run that begins."""
+    return [
+        {"key": lane.key, "card": lane.card.to_json(), "knobs": lane.knobs, "extras": request.extras}
+        for lane in request.lanes
+    ]
 
 
 def sent(request: Request, log: RunLog, events: Events) -> RunMessage:

@@ -11,18 +11,20 @@ import { isIteration } from "./run/canvas.js";
  * @typedef {import("./types/trace.js").Node} Node
  * @typedef {keyof import("./types/store.js").Sums} Sum
  * @typedef {Record<Sum, number[]>} Sums
- * @typedef {{key: string, card: Run["card"], file: string, head: Run["head"], end: Run["end"], rounds: Round[],
- *   tokens: Run["tokens"][number][], pieces: Map<number, string>, sums: Sums}} Growing the same while events come
+ * @typedef {{key: string, card: Run["card"], file: string, asked: Run["asked"], head: Run["head"],
+ *   end: Run["end"], rounds: Round[], tokens: Run["tokens"][number][], pieces: Map<number, string>,
+ *   sums: Sums}} Growing the same while events come
  */
 
 /** @type {readonly Sum[]} */
 const SUMS = ["clock", "calls", "iterations", "tokens", "drafted", "accepted", "draft", "verify", "other"];
 
 /** An empty run of a method. @param {string} key @param {Run["card"]} card
- * @param {string} [file] that it comes from @returns {Growing} */
-export function makeRun(key, card, file = "") {
+ * @param {Partial<import("./types/store.js").LaneStart>} [start] @returns {Growing} */
+export function makeRun(key, card, { file = "", knobs = {}, extras = {} } = {}) {
+  const asked = { knobs, extras };
   const sums = /** @type {Sums} */ (Object.fromEntries(SUMS.map((name) => [name, [0]])));
-  return { key, card, file, head: null, rounds: [], tokens: [], end: null, pieces: new Map(), sums };
+  return { key, card, file, asked, head: null, rounds: [], tokens: [], end: null, pieces: new Map(), sums };
 }
 
 /** Append one event of the trace (docs/design/0003-trace.md). @param {Growing} run @param {Event} event */

@@ -119,7 +119,7 @@ export function createStore() {
     CALLS_PER_SECOND,
 
     begin(lanes, status = {}) {
-      const fresh = new Map(lanes.map(({ key, card, file }) => [key, makeRun(key, card, file)]));
+      const fresh = new Map(lanes.map((lane) => [lane.key, makeRun(lane.key, lane.card, lane)]));
       replace(fresh, [...fresh.keys()], { ...NOTHING, phase: "running", ...status });
     },
     bring({ runs: known, lanes, status }) {

@@ -1,9 +1,10 @@
 """Runs: recorded, in a visitor's files, running, repeated and continued. See `app.wire`."""
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from app.wire.catalogue import Cards
 from app.wire.shape import PlainCard, PlainCompared, PlainEvent, PlainRepeated
+from engine.config import KnobValue
 
 Phase = Literal["queued", "loading"]
 
@@ -33,10 +34,12 @@ class Recorded(TypedDict):
 
 
 class StartedLane(TypedDict):
-    """A lane whose run begins."""
+    """A lane whose run begins, and what its head is going to tell of it."""
 
     key: str
     card: PlainCard
+    knobs: dict[str, KnobValue]
+    extras: dict[str, Any]
 
 
 class InLine(TypedDict):

@@ -41,6 +41,11 @@ def test_messages_come_in_order_without_gaps(service):
     messages = list(service.run(ask(service)))
     assert messages[0]["phase"] == "loading"
     assert [lane["key"] for lane in messages[1]["lanes"]] == ["plain", "chain", "wary"]
+    heads = {key: event for key, event in events_of(messages) if event["kind"] == "run"}
+    for lane in messages[1]["lanes"]:
+        head = heads[lane["key"]]
+        assert lane["knobs"] == head["knobs"] and lane["extras"] == {"lanes": 3}
+        assert head["extras"]["lanes"] == 3
     seen = 0
     for message in messages[2:]:
         assert message["seq"] == seen

@@ -185,7 +185,7 @@ export class LaneHead {
     this.state.className = `state ${end ? end.reason : text}`;
     this.state.title = end?.message ?? "";
     const told = answerOf(end);
-    const due = run.end ? run.end.checked : run.head?.extras.answer && going(store.status.phase);
+    const due = run.end ? run.end.checked : (run.head ?? run.asked).extras.answer && going(store.status.phase);
     this.answer.hidden = !told && !due; // one that is to come has its line
     tell(this.answer, told?.words ?? "");
     this.answer.title = told && told.whole !== told.words ? told.whole : "";

@@ -18,7 +18,7 @@ export function knobParts(run) {
   const { trajectory } = run.head?.extras ?? {};
   const which = typeof trajectory === "number" ? [{ text: `trajectory ${trajectory + 1}`, help: "" }] : [];
   const knobs = new Map((run.card.knobs ?? []).map((knob) => [knob.name, knob]));
-  const given = Object.entries(run.head?.knobs ?? {});
+  const given = Object.entries((run.head ?? run.asked)?.knobs ?? {});
   const byHand = given.filter(([name, value]) => (knobs.get(name)?.default ?? value) !== value);
   const usual = given.filter((one) => !byHand.includes(one) && !knobs.get(one[0])?.advanced);
   const parts = [...byHand, ...usual.slice(0, Math.max(0, FEW - byHand.length))].map(([name, value]) => {

@@ -25,6 +25,8 @@ export interface Run {
   readonly card: Card;
   /** of several that were opened, the one that it comes from */
   readonly file: string;
+  /** what its head tells, known before it comes */
+  readonly asked: Pick<RunStarted, "knobs" | "extras">;
   readonly head: RunStarted | null;
   readonly rounds: readonly Round[];
   /** all rounds' tokens; the index is the position in the response */
@@ -209,6 +211,9 @@ export interface LaneStart {
   readonly card: Card;
   /** of several that were opened, the one that it comes from */
   readonly file?: string;
+  /** what the head of its run is going to tell, as far as it is known */
+  readonly knobs?: RunStarted["knobs"];
+  readonly extras?: RunStarted["extras"];
 }
 export interface LaneTrace extends LaneStart {
   readonly events: readonly Event[];
