@@ -59,7 +59,8 @@ export async function drawPapers(element, store, lab) {
     {},
     signs.map(([name, sign]) => h("span", {}, `${sign} ${name}`)),
   );
-  element.append(h("p.paper-opening", {}, OPENING), bar, legend, wrong, about, h("div.paper-room", {}, items, detail));
+  const room = h("div.paper-room", {}, items, detail);
+  element.append(h("p.paper-opening", {}, OPENING), bar, legend, wrong, about, room);
   let drawn = "";
 
   /** Show what the store names. */
@@ -79,9 +80,9 @@ export async function drawPapers(element, store, lab) {
       if (drawn === `${name}-${item.id}`) return;
       const turned = drawn.startsWith(`${name}-`);
       drawn = `${name}-${item.id}`;
-      bar.replaceChildren(
-        ...list.papers.map((one) => link(one.name, one.name === name, titled(lab, one), counts(one))),
-      );
+      const papers = list.papers.map((one) => link(one.name, one.name === name, titled(lab, one), counts(one)));
+      bar.replaceChildren(...papers);
+      room.classList.toggle("few", paper.items.length <= FEW);
       about.textContent = [`${paper.title}.`, paper.setting, paper.note].filter(Boolean).join(" ");
       const focused = items.contains(document.activeElement);
       const { scrollTop } = items;
@@ -337,6 +338,7 @@ const parts = (cell) => {
   return [0, 1, 2].map((i) => (found[i] ? Number(found[i]) : null));
 };
 
+const FEW = 5; // entries that fit in a line above the chosen one
 const WIDE = 6; // columns with intervals that fit beside each other
 
 /** A cell, its interval apart: in a wide table it stands in a line of its own. @param {string} cell */

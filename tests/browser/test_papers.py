@@ -114,7 +114,7 @@ def test_the_room_says_what_it_is_and_both_sides_begin_at_one_height(visit_cases
     assert tops[0] == tops[1]
 
 
-@pytest.mark.parametrize("name", ["methods-arithmetic-majority", "autojudge-T1"])
+@pytest.mark.parametrize("name", ["methods-arithmetic-majority", "methods-sentences", "autojudge-T1"])
 def test_every_column_of_a_table_of_many_is_in_sight(visit_cases, name):
     page = visit_cases(f"?room=papers&name={name}", viewport={"width": 1440, "height": 900})
     page.locator(".paper-numbers").evaluate("one => { one.open = true; }")
