@@ -8,6 +8,7 @@ import { minus, rich } from "./draw.js";
 import { download } from "./figure.js";
 import { show } from "./learn/show.js";
 import { plotted } from "./plot.js";
+import { refocused } from "./refocus.js";
 import { csv } from "./save.js";
 
 /**
@@ -81,7 +82,7 @@ export async function drawPapers(element, store, lab) {
       const turned = drawn.startsWith(`${name}-`);
       drawn = `${name}-${item.id}`;
       const papers = list.papers.map((one) => link(one.name, one.name === name, titled(lab, one), counts(one)));
-      bar.replaceChildren(...papers);
+      refocused(bar, () => bar.replaceChildren(...papers));
       room.classList.toggle("few", paper.items.length <= FEW);
       about.textContent = [`${paper.title}.`, paper.setting, paper.note].filter(Boolean).join(" ");
       const focused = items.contains(document.activeElement);

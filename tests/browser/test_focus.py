@@ -75,6 +75,23 @@ def test_who_leaves_a_room_by_key_is_on_the_stage(visit, room):
     expect(page.locator("#stage")).to_be_focused()
 
 
+@pytest.mark.parametrize(
+    ("query", "link", "there", "now"),
+    [
+        ("papers", ".paper-names a:has-text('EASD')", "a[aria-current]:has-text('EASD')", "a:has-text('EASD')"),
+        ("learn", ".lessons a", ".lesson-about", ".learn-panel"),
+        ("compare", ".lane .flow", "[data-stage=score] .over", "#stage"),
+    ],
+)
+def test_who_goes_elsewhere_in_a_room_keeps_the_focus(visit_cases, query, link, there, now):
+    page = visit_cases(f"?room={query}")
+    page.locator(link).first.focus()
+    page.keyboard.press("2" if query == "compare" else "Enter")
+    page.locator(there).first.wait_for()
+    drawn(page)
+    expect(page.locator(now).first).to_be_focused()
+
+
 def test_what_is_drawn_above_the_focus_pushes_it_under_no_timeline(visit_cases):
     page = visit_cases("?trace=first_look", viewport={"width": 1440, "height": 900})
     page.locator(".lane").first.wait_for()

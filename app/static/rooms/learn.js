@@ -43,7 +43,9 @@ export function draw(element, store, lab, name, first) {
     });
     const waiting = h("p.quiet", {}, "Loading");
     const body = h("div");
+    const followed = panel.contains(document.activeElement);
     panel.replaceChildren(waiting, body);
+    if (followed) panel.focus({ preventScroll: true }); // the link is gone, and keys go on from what it led to
     try {
       await chosen.draw(body, store, lab);
     } catch (error) {

@@ -46,7 +46,9 @@ export function mount(element, store, lab) {
       tab.setAttribute("aria-selected", String(on));
       tab.tabIndex = on ? 0 : -1;
     });
+    const left = document.activeElement?.closest(`[data-stage]:not([data-stage="${stage}"])`);
     for (const [id, pane] of panes) if (pane) pane.hidden = id !== stage;
+    if (left) document.getElementById("stage")?.focus({ preventScroll: true }); // keys go on, as after another room
     element.closest("[data-lab]")?.setAttribute("data-stage-view", stage);
     all.hidden =
       store.status.recorded === "all_methods" ||
