@@ -118,6 +118,22 @@ def test_reviewing_by_keyboard_is_kept_and_resumed(visit):
     expect(page.locator(".mismatch")).to_have_count(1)
 
 
+def test_tabs_are_walked_by_arrows_and_the_chosen_row_is_told(visit):
+    page = workshop(visit())
+    tab = page.get_by_role("tab", name="Mismatches")
+    tab.focus()
+    for key, name in (("ArrowRight", "Table"), ("ArrowLeft", "Mismatches"), ("ArrowLeft", "Reviewers")):
+        page.keyboard.press(key)
+        expect(page.locator(".workshop [role=tab][tabindex='0']")).to_have_text(name)
+        expect(page.get_by_role("tab", name=name)).to_be_focused()
+        expect(page.get_by_role("tabpanel", name=name)).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    page.locator(".mismatchlist").focus()
+    page.keyboard.press("j")
+    row = page.locator(".mismatch").nth(1)
+    expect(page.locator(".mismatchlist")).to_have_attribute("aria-activedescendant", row.get_attribute("id"))
+
+
 def test_keys_go_on_after_a_click(visit):
     page = workshop(visit())
     page.locator(".mismatch").nth(1).click()

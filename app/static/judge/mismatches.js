@@ -16,6 +16,7 @@ import { forkView, stepper } from "./fork.js";
  */
 
 const MOST = 400; // rows drawn at once
+const CHOSEN = "mismatch-chosen"; // the row that is open
 /** @type {Record<string, string>} */
 export const MARKS = { agree: "✓", disagree: "≠", unsure: "?" };
 
@@ -95,7 +96,13 @@ function list(items, at, ctx) {
     heading(shown),
     h(
       "ul.mismatchlist",
-      { role: "listbox", tabindex: 0, [TOKENS]: true, "aria-label": "Mismatches in order of position; j and k step" },
+      {
+        role: "listbox",
+        tabindex: 0,
+        [TOKENS]: true,
+        "aria-label": "Mismatches in order of position; j and k step",
+        "aria-activedescendant": CHOSEN,
+      },
       rows,
     ),
     more,
@@ -122,7 +129,12 @@ function row(item, selected, ctx) {
   const review = ctx.reviews.items[item.key];
   return h(
     "li.mismatch",
-    { role: "option", "aria-selected": String(selected), onclick: () => ctx.select(item.key) },
+    {
+      role: "option",
+      id: selected ? CHOSEN : null,
+      "aria-selected": String(selected),
+      onclick: () => ctx.select(item.key),
+    },
     h("span.at", {}, String(label.t)),
     flagMark("mined", label.important),
     h(

@@ -84,7 +84,7 @@ export function drawWorkshop(body, store, lab, wanted) {
     source: h("select", { "aria-label": "Mined set", onchange: () => show(parts.source.value) }),
     tabs: h("div.v-tabs", { role: "tablist", "aria-label": "Workshop" }),
     filters: h("div"),
-    spot: h("div.workspot", { role: "tabpanel" }),
+    spot: h("div.workspot", { id: "workspot", role: "tabpanel" }),
   };
   /** @type {HTMLInputElement} */
   const file = h("input", {
@@ -160,6 +160,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   ];
   /** @type {HTMLElement | null} */
   const dialog = body.closest("dialog, [data-room]");
+  parts.tabs.addEventListener("keydown", aside);
   dialog?.addEventListener("keydown", keys);
   dialog?.addEventListener("close", leave, { once: true });
   open();
@@ -169,6 +170,18 @@ export function drawWorkshop(body, store, lab, wanted) {
     kept.tab = id;
     store.setOption("judge", id);
     draw();
+  }
+
+  /** The tab beside, as in the other rows of tabs. @param {KeyboardEvent} event */
+  function aside(event) {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const ids = tabsHere().map(([id]) => id);
+    turn(ids[(ids.indexOf(kept.tab) + by + ids.length) % ids.length]);
+    /** @type {HTMLElement | null} */
+    const chosen = parts.tabs.querySelector('[aria-selected="true"]');
+    chosen?.focus();
   }
 
   function save() {
@@ -242,7 +255,10 @@ export function drawWorkshop(body, store, lab, wanted) {
           {
             type: "button",
             role: "tab",
+            id: `worktab-${id}`,
+            tabindex: kept.tab === id ? 0 : -1,
             "aria-selected": String(kept.tab === id),
+            "aria-controls": "workspot",
             "data-tab": id,
             onclick: () => turn(id),
           },
@@ -257,6 +273,7 @@ export function drawWorkshop(body, store, lab, wanted) {
         parts.filters.replaceChildren(bar.element);
       }
     } else parts.filters.replaceChildren();
+    parts.spot.setAttribute("aria-labelledby", `worktab-${kept.tab}`);
     const [, , draws] = TABS.find(([id]) => id === kept.tab) ?? TABS[0];
     const scroll = parts.spot.querySelector(".mismatchlist")?.scrollTop ?? 0;
     parts.spot.replaceChildren();
