@@ -38,7 +38,7 @@ def test_a_recorded_example_is_on_show_without_a_model(visit, server):
     expect(page.locator(".answers-list li")).to_have_count(8)
     expect(page.locator(".answers-list li").nth(0).locator(".n5")).to_have_count(0)
     expect(page.locator(".answers-list li").nth(1).locator(".n5").nth(20)).to_be_attached()
-    expect(page.locator(".votes")).to_contain_text("7 of 8 (88 %)")
+    expect(page.get_by_role("region", name="Answers and the majority")).to_contain_text("7 of 8 (88 %)")
     page.locator(".answers-list li").nth(1).locator(".n5").first.hover()
     expect(page.locator(".v-tip")).to_contain_text("5-gram seen")
     expect(page.locator(".v-tip")).to_contain_text("trajectory 1")

@@ -15,11 +15,11 @@ import { reusedShare, trajectories } from "./data.js";
  */
 
 /** A table with a caption: first column are row heads. @param {string} caption @param {string[]} head
- * @param {Cell[][]} rows */
-export function table(caption, head, rows) {
+ * @param {Cell[][]} rows @param {string} [name] of one without a caption */
+export function table(caption, head, rows, name = caption) {
   return h(
     "div.scroll",
-    { tabindex: 0, role: "region", "aria-label": caption },
+    { tabindex: 0, role: "region", "aria-label": name },
     h(
       "table",
       {},
@@ -109,9 +109,10 @@ export function drawVotes(spot, shown, cards) {
     shown.answer != null
       ? "✓ right, ✗ wrong; the right answer is known for this problem."
       : "Whether they are right is not known for this problem.";
+  const title = "Answers and the majority";
   spot.replaceChildren(
-    h("h3", {}, "Answers and the majority"),
-    table("", ["method", "answers, in order", "majority", "share"], rows),
+    h("h3", {}, title),
+    table("", ["method", "answers, in order", "majority", "share"], rows, title),
     h(
       "p.quiet",
       {},
