@@ -11,8 +11,9 @@ import { addressOf, follow } from "./learn/places.js";
 
 /** @type {[keys: string[], what: string][]} */
 export const KEYS = [
-  [["←", "→"], "previous, next token"],
-  [["↑", "↓"], "lane above, below"],
+  [["←", "→"], "previous, next token; in a tree with the focus there the token before it, the first after it"],
+  [["↑", "↓"], "lane above, below; in a tree the other tokens of one place, and Enter folds what follows"],
+  [["Home", "End"], "first, last token"],
   [["[", "]"], "previous, next round"],
   [["space"], "play or pause"],
   [[",", "."], "one target call back, on"],

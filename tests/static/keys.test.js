@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { KEYS } from "../../app/static/help.js";
 import { bindKeys } from "../../app/static/keys.js";
 import { createStore } from "../../app/static/store.js";
 import { round, trace } from "./runs.js";
@@ -249,4 +250,17 @@ test("Ctrl and Enter run what is set, outside fields and in Compare alone; other
   store.setOption("room", "judge");
   assert.equal(press("Enter", { ctrlKey: true }), false);
   assert.equal(told.length, 2);
+});
+
+test("the help has the keys that there are, and no other", () => {
+  const store = createStore();
+  store.setOption("stage", "score");
+  const press = keyboard(store);
+  globalThis.document.querySelector = (of) => (of.includes("dialog") ? null : { dispatchEvent: () => true });
+  const names = { "←": "ArrowLeft", "→": "ArrowRight", "↑": "ArrowUp", "↓": "ArrowDown", space: " ", Esc: "Escape" };
+  const told = KEYS.flatMap(([keys]) => (keys[0] === "Ctrl" ? [] : keys.map((key) => names[key] ?? key)));
+  const printed = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i));
+  const known = [...printed, ...Object.values(names), "Home", "End", "PageUp", "PageDown", "Enter", "Tab", "Delete"];
+  const used = known.filter((key) => press(key) && key !== "="); // which has the + of most keyboards
+  assert.deepEqual([...new Set(used)].sort(), told.sort());
 });
