@@ -1,5 +1,6 @@
 """The one reader of what engines report: any of the formats, told by their content."""
 
+import codecs
 import json
 import re
 from collections.abc import Iterator
@@ -35,8 +36,15 @@ WHERE = (
 )
 
 
+def _utf8(data: bytes) -> bytes:
+    """The bytes in UTF-8, where they are in UTF-16, as PowerShell's redirection writes a log."""
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16", errors="replace").encode() if wide else data
+
+
 def is_report(data: bytes) -> bool:
     """Whether the bytes of a file, unpacked, are an engine's and no trace."""
+    data = _utf8(data)
     return not data.replace(b" ", b"")[:14].startswith(b'{"kind":"run"') and any(mark in data for mark in MARKS)
 
 
@@ -46,7 +54,7 @@ def read_reports(data: bytes, name: str, max_bytes: int = MAX_BYTES) -> list[Rep
     Raises:
         TraceError: too large, damaged, contradicting itself, or without a word of speculation.
     """
-    said = unpack(data, max_bytes).decode("utf-8-sig", errors="replace")
+    said = _utf8(unpack(data, max_bytes)).decode("utf-8-sig", errors="replace")
     found: dict[tuple[str, str], Report] = {}
     try:
         for report in _json(said, name) or logs.reports(said, name):

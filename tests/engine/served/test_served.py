@@ -138,6 +138,15 @@ def test_what_a_log_says_is_named_by_its_line_in_the_file() -> None:
             read_reports(spoilt, "log")
 
 
+@pytest.mark.parametrize("order", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["vllm.log", "llamacpp-chat.json"])
+def test_what_powershell_writes_is_read(name: str, order: str) -> None:
+    said = (SAMPLES / name).read_text()
+    wide = ("\ufeff" + said.replace("\n", "\r\n")).encode(order)
+    assert is_report(wide) and read_reports(wide, name) == sample(name)
+    assert not is_report("\ufeffnothing of the kind".encode(order))
+
+
 def test_earlier_versions_log_no_rate() -> None:
     said = b"[2025-02-01 10:00:00 TP0] Decode batch. #token: 4, accept len: 2.50, gen throughput (token/s): 100.00,\n"
     (report,) = read_reports(said, "log")
