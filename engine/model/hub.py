@@ -247,25 +247,30 @@ def zeros(ref: str, names: Collection[str]) -> set[str]:
     return found
 
 
-def headers(files: Glance) -> dict[str, tuple[int, ...]]:
-    """Shapes of the tensors of a checkpoint that is here, as its files tell without being read through."""
-    found = dict[str, tuple[int, ...]]()
-    for file in files.weights:
-        with safe_open(files.folder / file, framework="pt") as tensors:
-            found |= {name: tuple(tensors.get_slice(name).get_shape()) for name in tensors.keys()}  # noqa: SIM118
-    return found
+@dataclass(frozen=True)
+class Tensors:
+    """What the files of weights that are here tell without being read through."""
+
+    shapes: Mapping[str, tuple[int, ...]]  # by name
+    dtype: "torch.dtype | None"  # of the first weights, in which transformers loads where the configuration tells none
 
 
-def stored_as(files: Glance) -> "torch.dtype | None":
-    """The dtype of the first weights of a checkpoint that is here, in which transformers loads it where its
-    configuration tells none."""
+def tensors_of(files: Glance) -> Tensors:
+    """The tensors of a checkpoint that is here, each file opened once."""
+    shapes, dtype = dict[str, tuple[int, ...]](), None
     for file in sorted(files.weights):
         with safe_open(files.folder / file, framework="pt") as tensors:
             for name in tensors.keys():  # noqa: SIM118
                 part = tensors.get_slice(name)
-                if part.get_shape() and (kind := part[:0].dtype).is_floating_point and kind.itemsize > 1:
-                    return cast("torch.dtype", kind)
-    return None
+                shapes[name] = tuple(part.get_shape())
+                dtype = dtype or _weights_type(part)
+    return Tensors(shapes, dtype)
+
+
+def _weights_type(part: Any) -> "torch.dtype | None":
+    """The dtype of a tensor of a file where it may be that of weights."""
+    kind = part[:0].dtype if part.get_shape() else None
+    return cast("torch.dtype", kind) if kind and kind.is_floating_point and kind.itemsize > 1 else None
 
 
 def fault(error: Exception) -> Exception | None:

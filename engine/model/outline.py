@@ -4,6 +4,7 @@ The network is built on torch's meta device, where weights have shapes and no nu
 would be loaded holds of it: architecture, sizes, layers that keep states. Only the trial at load needs the weights.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from engine.model.assembly import assembled
 from engine.model.checkpoint import complete, unpacks
 from engine.model.devices import dtype_on, pick_device
 from engine.model.generation import generation_of
-from engine.model.hub import Glance, fault, glance, headers, missing, stored_as, whole
+from engine.model.hub import Glance, fault, glance, missing, tensors_of, whole
 from engine.model.load import no_assistant, reason_of, ways_to_load
 from engine.model.model import Model
 from engine.model.products import halves_work, second
@@ -26,7 +27,7 @@ from engine.model.seq2seq import codes_of
 from engine.model.tokens import read_tokenizer
 from engine.model.weights import FAMILIES, sizes
 
-Shapes = dict[str, tuple[int, ...]]  # of tensors by name
+Shapes = Mapping[str, tuple[int, ...]]  # of tensors by name
 HALVES = (torch.bfloat16, torch.float16)
 POSITIONS = 4096  # of a text, at most, that memory is reckoned for
 
@@ -73,10 +74,10 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         tokenizer = read_tokenizer(files.folder)
         packing = network.packed(config)
         unpacked = unpacks(config, name, where)
-        readable = not (packing or files.missing)
-        stored = None if packing else stored_as(files) if readable else network.dtype_of(config)
+        here = None if packing or files.missing else tensors_of(files)
+        stored = here.dtype if here else None if packing else network.dtype_of(config)
         own = network.dtype_of(config) or stored or torch.float32
-        hf = _network(config, name, own if wanted == "auto" else wanted, headers(files) if readable else None)
+        hf = _network(config, name, own if wanted == "auto" else wanted, here.shapes if here else None)
         hf.generation_config = generation_of(files.folder)
         model = assembled(name, hf, tokenizer, config, "", trial=False, languages=languages)
     except (LabError, progress.Stopped):

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from transformers import FalconConfig, GPT2Config, LlamaConfig, Qwen3Config
 
@@ -315,6 +316,20 @@ def test_weights_in_parts_are_found_by_their_index(folders: Mapping[str, Path], 
     found = preflight(str(folder), device="cpu")
     assert found.fits, found.findings
     assert found.models[0].weights == Lab.load(target=folder, device="cpu").target.bytes
+
+
+def test_a_look_opens_each_file_to_see_that_it_is_whole_and_once_more(
+    folders: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, opened = in_parts(folders["llama"], tmp_path / "parts", "model"), list[str]()
+
+    def seen(path: Path, **options: Any) -> Any:
+        opened.append(path.name)
+        return safe_open(path, **options)
+
+    monkeypatch.setattr(hub, "safe_open", seen)
+    outlines.outline(str(folder), "cpu")
+    assert sorted(opened) == sorted(2 * [file.name for file in folder.glob("*.safetensors")])
 
 
 def test_memory_is_told_for_each_device(
