@@ -5,6 +5,7 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ MODELS = (
     "languages",
     "dtype",
 )  # options that say which models make a result
+PAIR = ("--target", "--draft", "--target-endpoint")
 ALL = (*MODELS, "items", "times")  # and how many runs, and whether with speeds
 UNSAID: tuple[Any, ...] = (None, "", "auto", False, [])  # of options that were not given
 MARKS = {"holds": "+", "fails": "-", "open": "?", "missing": " "}
@@ -105,7 +107,7 @@ def handle(args: argparse.Namespace) -> int:
         if result is None:
             print("stopped at the time that was given; run again to go on", file=sys.stderr)
             return 1
-        results.append(_called(result) | {"command": _again(args, *entry, bearing)})
+        results.append(_called(result | {"command": _again(args, *entry, bearing)}))
         save(paper, item, results[-1], args.out)
         if not args.json:
             print(as_text(entry, results[-1]))
@@ -184,8 +186,12 @@ def _from_source(item: Item) -> dict[str, Any]:
 
 
 def _embedded(result: Mapping[str, Any]) -> bool:
-    """Whether a result is of models that the lab ships, as all that is read from its own files is."""
-    return all(str(model["id"]).startswith("assets/") for model in result.get("models", {}).values())
+    """Whether a result is of models that the lab ships, as all that is read from its own files is, unless they were
+    made by others for it."""
+    words = shlex.split(result["command"])
+    named = [word for option, word in pairwise(words) if option in PAIR]
+    ids = [str(model["id"]) for model in result.get("models", {}).values()]
+    return all(one.startswith("assets/") for one in (*ids, *named))
 
 
 def _as_recorded(entry: Entry, result: Mapping[str, Any]) -> bool:

@@ -137,6 +137,17 @@ def test_what_is_said_of_the_recorded_run_is_said_of_no_other() -> None:
         assert text.endswith(f"Verdict: not confirmed.{f' {entry[1].larger}' if same else ''}"), more
 
 
+@pytest.mark.parametrize("more", [["--target", "mine", "--draft", "small"], []])
+def test_files_that_other_models_made_are_not_called_the_embedded_pairs(
+    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.cli.main", lambda words: 0)
+    assert main(["reproduce", "heterospec:T4", "--again", "--out", str(tmp_path), *more]) == 0
+    assert ("mbedded" in capsys.readouterr().out) == (not more)
+    titles = [table["title"] for table in json.loads((tmp_path / "heterospec-T4.json").read_text())["tables"]]
+    assert all(title.startswith("This " if more else "Embedded ") for title in titles)
+
+
 def asked(**given: Any) -> Namespace:
     """The options of `reproduce`, some of them given."""
     usual = {"again": False, "preset": None, "target": None, "draft": None, "target_endpoint": None, "eagle": None}
