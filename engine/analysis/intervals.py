@@ -40,6 +40,14 @@ def as_json(found: Interval | None) -> dict[str, Any] | None:
     return None if found is None else asdict(found)
 
 
+def within(found: Interval | None, least: float, most: float) -> Interval | None:
+    """An interval as far as its number can be: that of few prompts, which takes means for normal, may go beyond."""
+    if found is None or found.low is None or found.high is None:
+        return found
+    low, high = max(found.low, least), min(found.high, most)
+    return Interval(found.mean, min(low, found.mean), max(high, found.mean), found.n)  # rounding puts no mean outside
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """The middle of n values and their ends: of runs on one prompt, which are no sample from which to infer more."""
@@ -209,17 +217,15 @@ def estimate_interval(
     confidence: float = 0.95,
     *,
     positive: bool = False,
-    ends: tuple[float, float] = (-math.inf, math.inf),
 ) -> Interval | None:
     """An estimate from sums and its interval: one row (prompt) is left out at a time (jackknife), and Student's t has
     as many degrees of freedom as rows less one.
 
     `rows` [n, k] hold a row a prompt; `estimate` takes sums of the columns [k] or [n, k] to the number, and has to be a
     smooth function of them, as quotients and BLEU are. Of a mean it is `mean_interval`. `positive`: the interval is
-    that of the logarithm, for speeds and other quotients, where neither they nor what is left without a row is 0. No
-    bound lies beyond the `ends` of what the number can be. None without rows or where the estimate is not finite; no
-    bounds from one row, nor where one row makes or breaks it, nor of a logarithm where they would lie more than 20
-    times off, as those of two unlike prompts do.
+    that of the logarithm, for speeds and other quotients, where neither they nor what is left without a row is 0. None
+    without rows or where the estimate is not finite; no bounds from one row, nor where one row makes or breaks it, nor
+    of a logarithm where they would lie more than 20 times off, as those of two unlike prompts do.
     """
     data = np.asarray(rows, dtype=np.float64)
     n = len(data)
@@ -240,8 +246,7 @@ def estimate_interval(
         return Interval(mean, None, None, n)
     if logarithm:
         return Interval(mean, mean * math.exp(-half), mean * math.exp(half), n)
-    least, most = min(ends[0], mean), max(ends[1], mean)  # which rounding may move
-    return Interval(mean, max(mean - half, least), min(mean + half, most), n)
+    return Interval(mean, mean - half, mean + half, n)
 
 
 def drawn_interval(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine.analysis.intervals import Interval, mean_interval, wilson
+from engine.analysis.intervals import Interval, mean_interval, wilson, within
 from engine.analysis.words import per_call
 
 QUANTILES = 26  # thresholds of the sweep, as in the published code (register A3)
@@ -72,7 +72,8 @@ def area_interval(
         return None
     names, place = np.unique(np.asarray(prompts), return_inverse=True)
     each = np.bincount(place, weights=ours[1] - theirs[1], minlength=len(names))
-    return mean_interval((ours[0] - theirs[0] + len(names) * each).tolist())
+    found = mean_interval((ours[0] - theirs[0] + len(names) * each).tolist())
+    return within(found, 0.0 if beside is None else -1.0, 1.0)
 
 
 def _pulls(scores: Sequence[float], labels: Sequence[bool]) -> tuple[float, Floats] | None:

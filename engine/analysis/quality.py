@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from engine.analysis.grouping import cluster, pair_names, summed, task_of
-from engine.analysis.intervals import Interval, cluster_mean, estimate_interval, gap_interval, share_interval
+from engine.analysis.intervals import Interval, cluster_mean, estimate_interval, gap_interval, share_interval, within
 from engine.analysis.votes import majority_right
 from engine.tasks import check_answer
 from engine.tasks.marking import TASKS, Marking, marking
@@ -25,7 +25,8 @@ from engine.trace.store import Trace
 
 Name = tuple[Any, ...]  # what makes two responses a pair: task, prompt, temperature, limit, repeat
 Found = dict[str, Interval | None]
-POINTS = (0.0, 100.0)  # in which BLEU and chrF lie
+POINTS = (0.0, 100.0)  # in which BLEU, chrF and ROUGE lie
+APART = (-POINTS[1], POINTS[1])  # and differences of two
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +190,13 @@ def _translations(ours: Responses, theirs: Responses, mark: Marking) -> Found:
     plain = _translated(theirs, mark) if theirs else {}
     found: Found = {}
     for name, mine in _translated(ours, mark).items():
-        found[name] = estimate_interval(_sums(ours, mine.counts), mine.score, ends=POINTS)
+        found[name] = within(estimate_interval(_sums(ours, mine.counts), mine.score), *POINTS)
         if plain:
             both = _Both(mine, mine.counts.shape[1])
             rows = _sums(ours, np.hstack([mine.counts, plain[name].counts]))
-            found[f"{name}_difference"] = estimate_interval(rows, both.difference, ends=(-POINTS[1], POINTS[1]))
+            found[f"{name}_difference"] = within(estimate_interval(rows, both.difference), *APART)
             if name == "bleu":
-                found[f"{name}_relative"] = estimate_interval(rows, both.percent, ends=(0.0, math.inf))
+                found[f"{name}_relative"] = within(estimate_interval(rows, both.percent), 0.0, math.inf)
     return found
 
 
@@ -235,7 +236,8 @@ def _summaries(ours: Responses, theirs: Responses, mark: Marking) -> Found:
     plain = _rouge(theirs, mark) if theirs else {}
     found: Found = {}
     for name, mine in _rouge(ours, mark).items():
-        found |= _paired(name, ours, mine, plain.get(name, []))
+        own = _paired(name, ours, mine, plain.get(name, []))
+        found |= {what: within(value, *(POINTS if what == name else APART)) for what, value in own.items()}
     return found
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engine.analysis.intervals import as_json, clustered_mean
+from engine.analysis.intervals import as_json, clustered_mean, within
 from engine.analysis.ngrams import ORDERS, overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
@@ -165,4 +165,5 @@ def over_problems(positions: Sequence[Position]) -> dict[str, Any]:
         name: clustered_mean([(sum(map(value, own)), len(own)) for own in found.values()])
         for name, value in values.items()
     }
+    means = {name: within(mean, -1.0 if name == "difference" else 0.0, 1.0) for name, mean in means.items()}
     return {"n": len(positions), **{name: as_json(mean) for name, mean in means.items()}}

@@ -18,9 +18,10 @@ from engine.analysis.intervals import (
     gap_interval,
     mean_interval,
     speedup_interval,
+    within,
 )
 from engine.analysis.judge import Curve, accuracy, mean_gap, share_above
-from engine.analysis.quality import POINTS
+from engine.analysis.quality import APART, POINTS
 from engine.analysis.words import estimate, points
 from engine.judge.memo import MemoModel
 from engine.tasks.problem import Problem
@@ -256,13 +257,13 @@ def _translated(score: Score, sd: Score) -> dict[str, Any]:
     translations."""
     if not score.counts:
         return {}
-    own = {"bleu": as_json(estimate_interval(score.counts, bleu_of, ends=POINTS))}
+    own = {"bleu": as_json(within(estimate_interval(score.counts, bleu_of), *POINTS))}
     if score is sd:
         return own | {"bleu_drop": None}
     both = [[*ours, *theirs] for ours, theirs in zip(score.counts, sd.counts, strict=True)]
     width = len(score.counts[0])
     lost = estimate_interval(both, lambda sums: bleu_of(sums[..., width:]) - bleu_of(sums[..., :width]))
-    return own | {"bleu_drop": as_json(lost)}
+    return own | {"bleu_drop": as_json(within(lost, *APART))}
 
 
 def _speed(score: Score, plain: Score) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Measures of recorded runs by name, each an estimate with its 95 % interval over prompts."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.analysis.intervals import Interval, estimate_interval, mean_interval
+from engine.analysis.intervals import Interval, estimate_interval, mean_interval, within
 from engine.analysis.quality import Responses, quality_of
 from engine.errors import ConfigError, unknown
 from engine.papers.records import Record, Records
@@ -24,6 +25,7 @@ RATIOS: Mapping[str, tuple[tuple[str, ...], Ratio]] = {  # columns that are summ
     "tokens_per_s": (("tokens", "ms"), lambda s: 1e3 * s[..., 0] / s[..., 1]),
     "draft_ms_per_call": (("draft_ms", "calls"), lambda s: s[..., 0] / s[..., 1]),
 }
+MOST = {"accept_rate": 1.0, "penalised_rate": 100.0}  # of shares
 VOTED = "voted"  # right answers: of the vote where a prompt has several responses, else of the one
 MEANS = {"calls_each": "calls", "fed_each": "fed"}
 QUALITY = (
@@ -76,12 +78,12 @@ def measured(found: Records, name: str, of: str, against: str, task: str) -> Int
 
 def _counted(ours: Record, other: Record | None, name: str, base: str) -> Interval | None:
     columns, ratio = RATIOS.get(base, ((MEANS.get(base, ""),), lambda s: s[..., 0]))
-    mine = _sums(ours, columns)
+    mine, most = _sums(ours, columns), MOST.get(base, math.inf)
     if mine is None:
         return None
     if base == name:
         if base in RATIOS:
-            return estimate_interval(mine, ratio, positive=True)
+            return within(estimate_interval(mine, ratio, positive=True), 0.0, most)
         return mean_interval([row[0] for row in mine], positive=True)
     theirs = None if other is None else _sums(other, columns)
     if theirs is None or len(theirs) != len(mine):
@@ -89,7 +91,7 @@ def _counted(ours: Record, other: Record | None, name: str, base: str) -> Interv
     k = len(columns)
     joined = [[*a, *b] for a, b in zip(mine, theirs, strict=True)]
     if name.endswith(DIFFERENCE):
-        return estimate_interval(joined, lambda s: ratio(s[..., :k]) - ratio(s[..., k:]))
+        return within(estimate_interval(joined, lambda s: ratio(s[..., :k]) - ratio(s[..., k:])), -most, most)
     return estimate_interval(joined, lambda s: ratio(s[..., :k]) / ratio(s[..., k:]), positive=True)
 
 

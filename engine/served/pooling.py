@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from engine.analysis.intervals import (
@@ -13,6 +12,7 @@ from engine.analysis.intervals import (
     mean_interval,
     quotient_interval,
     wilson,
+    within,
 )
 from engine.served.report import TITLES, Counts, Report
 from engine.trace.store import Trace
@@ -104,8 +104,8 @@ def _tau(found: Sequence[Report], histogram: Counts) -> dict[str, Any] | None:
     if all(one.steps is not None and one.accepted is not None for one in found):
         pairs = [((one.accepted or 0) + (one.steps or 0), one.steps or 0) for one in found if one.steps]
         if len(pairs) == 1 and histogram:
-            return as_json(_within(counted_interval((0, *histogram)), 1.0, math.inf))
-        return as_json(_within(quotient_interval(*zip(*pairs, strict=True)), 1.0, math.inf))
+            return as_json(within(counted_interval((0, *histogram)), 1.0, math.inf))
+        return as_json(within(quotient_interval(*zip(*pairs, strict=True)), 1.0, math.inf))
     return _mean([one.tau for one in found], 1.0, math.inf)
 
 
@@ -119,14 +119,7 @@ def _rate(found: Sequence[Report]) -> dict[str, Any] | None:
 def _mean(told: Sequence[float | None], least: float, most: float) -> dict[str, Any] | None:
     """Of what each line of a log tells, with Student's interval as far as it can be; None where one tells nothing."""
     known = [one for one in told if one is not None]
-    return as_json(_within(mean_interval(known) if len(known) == len(told) else None, least, most))
-
-
-def _within(span: Interval | None, least: float, most: float) -> Interval | None:
-    """An interval as far as it can be: that of few numbers, which takes them for normal, may go beyond."""
-    if span is None or span.low is None or span.high is None:
-        return span
-    return replace(span, low=min(span.mean, max(span.low, least)), high=max(span.mean, min(span.high, most)))
+    return as_json(within(mean_interval(known) if len(known) == len(told) else None, least, most))
 
 
 def _by_depth(found: Sequence[Report], histogram: Counts, steps: int | None) -> dict[str, list[Any]] | None:

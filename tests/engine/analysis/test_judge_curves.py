@@ -180,6 +180,14 @@ def test_with_one_label_a_prompt_an_areas_interval_is_delongs() -> None:
     assert area_interval(one, [True] * 80, prompts) is None and area_interval(one, y, prompts, other) is not None
 
 
+def test_no_area_of_few_prompts_is_told_beyond_0_and_1() -> None:
+    one, other = [0.9, 0.5, 0.8, 0.3, 0.6, 0.4], [0.1, 0.3, 0.7, 0.8, 0.2, 0.3]
+    told = [True, False, True, False, False, True], ["a", "a", "a", "b", "b", "b"]
+    found, apart = area_interval(one, *told), area_interval(other, *told, one)
+    assert found is not None and found.low is not None and found.low >= 0 and found.high == 1
+    assert apart is not None and apart.low == -1
+
+
 @pytest.mark.parametrize("tied", [False, True])
 def test_an_areas_interval_is_that_of_prompts_drawn_again(tied: bool) -> None:
     one, other, y, prompts = labels(1, 150, 6, tied)

@@ -108,6 +108,8 @@ def test_summaries_have_rouge_and_no_right_answers() -> None:
     found = quality(ours, plain)
     assert "accuracy" not in found and found["rouge1"]["mean"] == pytest.approx((100 * 4 / 7 + 100) / 2)
     assert found["rouge1_difference"]["mean"] == pytest.approx(100 * 4 / 7 / 2) and "rougeL_difference" in found
+    assert found["rouge1"]["low"] == 0 and found["rouge1"]["high"] == 100, "two prompts are few"
+    assert found["rouge1_difference"]["high"] == 100
 
 
 def test_of_several_tasks_only_what_fits_all() -> None:

@@ -169,4 +169,5 @@ def test_bleu_and_what_is_lost_of_it_are_those_of_the_corpus() -> None:
     assert rows["sd"]["bleu"]["mean"] == pytest.approx(100) and rows["sd"]["bleu_drop"] is None
     assert rows["draft alone"]["bleu"]["mean"] == pytest.approx(lower) and 20 < lower < 90
     assert rows["draft alone"]["bleu_drop"]["mean"] == pytest.approx(100 - lower)
+    assert rows["draft alone"]["bleu_drop"]["high"] == 100, "two problems are few"
     assert f"| {lower:.1f} (" in table("translation", result) and f"| {100 - lower:+.1f} (" in table("t", result)

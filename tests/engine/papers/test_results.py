@@ -289,6 +289,17 @@ def test_measures_are_pooled_over_prompts_and_paired() -> None:
         value("tao")
 
 
+def test_no_share_of_few_prompts_is_told_beyond_what_it_can_be() -> None:
+    mine = Record("sentences", "sd", 1, [4, 6], [2, 2], [5, 9], [4, 8], [4, 5], ["a", "c"], penalised=[4, 5])
+    other = replace(mine, label="easd", accepted=[0, 8], penalised=[0, 6])
+    found = Records({("sentences", "sd"): mine, ("sentences", "easd"): other})
+    for name, most in (("accept_rate", 1), ("penalised_rate", 100)):
+        own = measured(found, name, "sd", "", "sentences")
+        apart = measured(found, f"{name}_difference", "sd", "easd", "sentences")
+        assert own is not None and own.low is not None and own.low > 0 and own.high == most
+        assert apart is not None and (apart.low, apart.high) == (-most, most)
+
+
 def test_records_survive_the_file(tmp_path: Any) -> None:
     """Written a run a line, read as they were; a file of another item is refused."""
     one, item = chosen("easd:T1")[0]

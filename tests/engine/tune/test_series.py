@@ -162,14 +162,20 @@ def test_replay_measures_before_it_learns(lab):
 
 
 def test_acceptance_is_told_over_problems_not_over_their_positions():
-    sure, unsure = Position("a", 0, 1, 1, 0.9, 1.0), Position("b", 0, 1, 1, 0.1, 0.2)
+    sure, unsure = Position("a", 0, 1, 1, 0.52, 0.6), Position("b", 0, 1, 1, 0.48, 0.6)
     found = over_problems([sure] * 30 + [unsure] * 10)
-    assert found["n"] == 40 and found["deterministic"]["mean"] == pytest.approx(0.7)
+    assert found["n"] == 40 and found["deterministic"]["mean"] == pytest.approx(0.51)
     assert found["stochastic"]["mean"] - found["deterministic"]["mean"] == pytest.approx(found["difference"]["mean"])
-    # two problems: residuals of their sums are 30 . 0.2 and -10 . 0.6, t with one degree of freedom is 12.7062
-    half = 12.7062 * (2 * 2 * 6**2) ** 0.5 / 40
-    assert found["deterministic"]["high"] - 0.7 == pytest.approx(half, abs=1e-4) and found["difference"]["n"] == 2
-    assert over_problems([sure] * 30)["stochastic"] == {"mean": 1.0, "low": None, "high": None, "n": 1}
+    # two problems: residuals of their sums are 30 . 0.01 and -10 . 0.03, t with one degree of freedom is 12.7062
+    half = 12.7062 * (2 * 2 * 0.3**2) ** 0.5 / 40
+    assert found["deterministic"]["high"] - 0.51 == pytest.approx(half, abs=1e-4) and found["difference"]["n"] == 2
+    assert over_problems([sure] * 30)["stochastic"] == {"mean": pytest.approx(0.6), "low": None, "high": None, "n": 1}
+
+
+def test_no_acceptance_is_told_beyond_0_and_1():
+    found = over_problems([Position("a", 0, 1, 1, 0.9, 1.0), Position("b", 0, 1, 1, 0.1, 0.2)])
+    for name, least in (("deterministic", 0), ("stochastic", 0), ("difference", -1)):
+        assert least <= found[name]["low"] < found[name]["mean"] < found[name]["high"] <= 1, "two problems are few"
 
 
 @pytest.mark.parametrize("settings", [{"temperature": 0.6}, {"temperature": 0.6, "chat": True}])
