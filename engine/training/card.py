@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError
+from engine.files.places import ROOT
 from engine.files.written import ready
 
 TRAINING = "training.json"  # written by the export, read here
@@ -55,9 +56,15 @@ def ready_for_cards(folders: Iterable[Path], otherwise: str) -> None:
     """Nothing where cards can be written of all models in these folders; to be asked before they are measured.
 
     Raises:
-        ConfigError: one has no training record, or may not be written in; `otherwise` are the words for going without.
+        ConfigError: one has no training record, may not be written in, or is found in this repository alone, where the
+        command is given elsewhere; `otherwise` are the words for going without.
     """
     for folder in folders:
+        if not folder.is_dir() and (shipped := ROOT / folder).is_dir():
+            raise ConfigError(
+                f"{folder} is not in this folder, and cards are written beside what they tell of: measure it "
+                f"{otherwise}, or name {shipped}."
+            )
         if folder.is_dir() and not (folder / TRAINING).is_file():
             raise ConfigError(f"{folder} has no {TRAINING}, which its card tells: measure it {otherwise}.")
         ready(folder / "card.json")

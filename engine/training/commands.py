@@ -18,7 +18,7 @@ from engine.training.budget import unused
 from engine.training.checkpoints import read_shared_words, read_weights, read_words
 from engine.training.data import Mix
 from engine.training.evaluate import Judge, together
-from engine.training.options import ASSETS, folders_told, here, parse_mix, say, settings_of
+from engine.training.options import ASSETS, folders_told, here, parse_mix, say, say_where, settings_of
 from engine.training.requirements import check
 from engine.training.trainer import CHECKPOINT, Trainer, hardware_in, read_state, settings_in, write_state
 
@@ -45,6 +45,7 @@ def train(options: argparse.Namespace) -> None:
         trainer.load(read_state(work))
     elif options.grow:
         trainer.grow(read_state(options.grow))
+    say_where(checkpoint=work, export=out)
 
     def save() -> None:
         write_state(trainer, work)
@@ -88,7 +89,7 @@ def evaluate(options: argparse.Namespace) -> None:
     """Measure the pair on held-out problems, write both cards, renew SHA256SUMS, print the numbers."""
     target_folder, draft_folder = (here(folder) for folder in (options.target, options.draft))
     if not options.no_cards:
-        card.ready_for_cards((target_folder, draft_folder), "with --no-cards")
+        card.ready_for_cards((options.target, options.draft), "with --no-cards")
     torch.set_num_threads(options.threads)
     hf_logging.set_verbosity_error()
     words = read_shared_words(target_folder, draft_folder)
@@ -104,6 +105,7 @@ def evaluate(options: argparse.Namespace) -> None:
         card.write(target_folder, "target", {**shared, "model": target}, command)
         card.write(draft_folder, "draft", {**shared, "model": draft}, command)
         card.renew_sums(target_folder.parent)
+        say_where(cards=target_folder.parent)
     say(json.dumps(report, indent=1) if options.json else _text(report))
 
 

@@ -23,7 +23,7 @@ from engine.training.card import TRAINING, ready_for_cards, renew_sums
 from engine.training.headeval import ITEMS, TITLES, evaluate, write_card
 from engine.training.headloop import CHECKPOINT, HeadSettings, HeadTrainer, read_head
 from engine.training.heads import TrainingContext
-from engine.training.options import ASSETS, here, say
+from engine.training.options import ASSETS, here, say, say_where
 from engine.training.recipes import RECIPES
 
 SOURCED_KINDS = ("medusa", "blockwise")  # heads of an encoder-decoder's decoder
@@ -102,7 +102,8 @@ def make_features(options: argparse.Namespace) -> None:
 
 
 def _beside(target: Path) -> Path:
-    if not target.is_dir():
+    """The folder of a target's folder, as it is named: in the working folder, even of a target of this repository."""
+    if not here(target).is_dir():
         raise ConfigError(f"Say with --out where the export goes: {target} is no folder here.")
     return target.parent
 
@@ -115,9 +116,10 @@ def train_head(options: argparse.Namespace) -> None:
             export. ModelMismatch: the features are another target's, or heads of this kind cannot be its.
     """
     target = here(options.target)
-    work, out = options.work or Path("build") / options.kind, options.out or _beside(target) / options.kind
+    work, out = options.work or Path("build") / options.kind, options.out or _beside(options.target) / options.kind
     if not options.resume:
         unused(work / CHECKPOINT)
+    say_where(checkpoint=work, export=out)
     torch.set_num_threads(options.threads)
     model = load_model(target, device=options.device, dtype="float32")
     cache = features.Features(options.features)
@@ -218,7 +220,7 @@ def judge_heads(options: argparse.Namespace) -> None:
     if not kinds:
         raise AssetError(f"There is no head in {options.folder}: of {', '.join(RECIPES)} each has a folder there.")
     if not options.no_cards:
-        ready_for_cards((folder / kind for kind in kinds), "with --no-cards")
+        ready_for_cards((options.folder / kind for kind in kinds), "with --no-cards")
     asked = Asked.of(options)
     items = options.items or (None if asked else ITEMS)
     where = "" if options.target == ASSETS / "target" else f" --target {options.target} --folder {options.folder}"
@@ -238,3 +240,4 @@ def judge_heads(options: argparse.Namespace) -> None:
             )
     if not options.no_cards:
         renew_sums(folder)
+        say_where(cards=folder)

@@ -21,7 +21,7 @@ from engine.training.batches import Batch
 from engine.training.budget import unused
 from engine.training.card import TRAINING
 from engine.training.checkpoints import read_words
-from engine.training.options import add_budget, say, settings_of
+from engine.training.options import add_budget, say, say_where, settings_of
 from engine.training.sourcecommands import ASSETS, greedy, load
 from engine.training.trainer import (
     CHECKPOINT,
@@ -138,6 +138,7 @@ def train(options: argparse.Namespace) -> None:
     elif options.begin:
         begin_as(trainer.model, options.begin)
         trainer.begun = f"--begin {ASSETS / options.begin.name}"
+    say_where(checkpoint=work, export=_out(options))
 
     def save() -> None:
         write_state(trainer, work)
@@ -160,8 +161,13 @@ def _work(options: argparse.Namespace) -> Path:
     return work
 
 
+def _out(options: argparse.Namespace) -> Path:
+    out: Path = options.out or ASSETS / options.kind
+    return out
+
+
 def _publish(trainer: NatTrainer, options: argparse.Namespace) -> None:
-    folder = options.out or ASSETS / options.kind
+    folder = _out(options)
     save_nat(trainer.model, folder)
     told = record.describe(trainer, "nat-train", _mixed)
     told |= {"target": trainer.target.revision}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from engine.errors import ConfigError, unknown
-from engine.files.places import locate
+from engine.files.places import locate, there
 from engine.kinds import ABOVE, COUNT, LEAST, SIZE
 from engine.training.trainer import Settings
 
@@ -50,14 +50,20 @@ def parse_mix(words: list[str], kind: type[Mix]) -> Mix:
 
 
 def here(folder: Path) -> Path:
-    """A folder of this repository, wherever the command is given; any other as it is named."""
-    return Path(locate(str(folder)))
+    """A folder as it is named; one that is not there is that of this repository, wherever the command is given."""
+    return folder if there(folder) else Path(locate(str(folder)))
 
 
 def folders_told(options: argparse.Namespace) -> str:
     """The pair of `--target` and `--draft` as options, each where it is not the embedded one's."""
     given = {name: Path(getattr(options, name)) for name in ("target", "draft")}
     return "".join(f" --{name} {folder}" for name, folder in given.items() if folder != ASSETS / name)
+
+
+def say_where(**places: Path) -> None:
+    """Write on standard error which folders a command writes, as absolute paths."""
+    told = ", ".join(f"{what} in {folder.resolve()}" for what, folder in places.items())
+    print(f"written: {told}", file=sys.stderr, flush=True)
 
 
 def say(text: str) -> None:

@@ -24,7 +24,7 @@ from engine.training.budget import read_checkpoint
 from engine.training.card import renew_sums
 from engine.training.checkpoints import read_shared_words, read_weights
 from engine.training.evaluate import EVAL_SEED
-from engine.training.options import ASSETS, folders_told, here, say
+from engine.training.options import ASSETS, folders_told, here, say, say_where
 from engine.training.prm import CHECKPOINT, HALF, PrmSettings, PrmTrainer, area, bounds, read, scores
 from engine.training.rollouts import Labelled, Labeller, Plan, labelled_in
 
@@ -88,6 +88,7 @@ def make(options: argparse.Namespace) -> None:
     """
     torch.set_num_threads(options.threads)
     words, pair = _pair(options)
+    say_where(labels=options.work, export=options.out)
     known = {name: _labels(options, pair, words, name) for name in ("train", "heldout")}
     if options.labels_only:
         return

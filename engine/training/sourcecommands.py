@@ -25,7 +25,7 @@ from engine.training.budget import unused
 from engine.training.checkpoints import read_weights, read_words
 from engine.training.evaluate import EVAL_SEED, GAMMA, Metrics, rounds_of
 from engine.training.headeval import runs_of
-from engine.training.options import add_budget, parse_mix, say, settings_of
+from engine.training.options import add_budget, parse_mix, say, say_where, settings_of
 from engine.training.requirements import check_sourced
 from engine.training.sourced import SHAPES, SourceMix, SourceTrainer, train_tokenizer
 from engine.training.trainer import CHECKPOINT, hardware_in, read_state, settings_in, write_state
@@ -92,6 +92,7 @@ def train(options: argparse.Namespace) -> None:
     elif options.encoder:
         trainer.begin_as(load(options.encoder))
         trainer.begun = f"--encoder {ASSETS / options.encoder.name}"
+    say_where(checkpoint=work, export=_out(options))
 
     def save() -> None:
         write_state(trainer, work)
@@ -231,6 +232,11 @@ def _work(options: argparse.Namespace) -> Path:
     return work
 
 
+def _out(options: argparse.Namespace) -> Path:
+    out: Path = options.out or ASSETS / options.shape
+    return out
+
+
 def load(folder: Path) -> PegasusForConditionalGeneration:
     """A model of a folder, in fp32."""
     model: PegasusForConditionalGeneration = read_weights(PegasusForConditionalGeneration, folder)
@@ -238,7 +244,7 @@ def load(folder: Path) -> PegasusForConditionalGeneration:
 
 
 def _publish(trainer: SourceTrainer, options: argparse.Namespace) -> None:
-    out = options.out or ASSETS / options.shape
+    out = _out(options)
     told = record.describe(trainer, "source-train")
     models.export(trainer.model, trainer.tokenizer, out, told)
     if masks := trainer.settings.mix.masks:

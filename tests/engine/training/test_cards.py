@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.errors import ConfigError
 from engine.files.places import ROOT
 from engine.training import commands, headcommands, nateval, sourcecommands
 from engine.training.command import main
+from engine.training.options import here
 
 
 @pytest.fixture
@@ -58,6 +60,38 @@ def test_what_is_shipped_is_measured_from_any_folder(tmp_path: Path, monkeypatch
     monkeypatch.setattr("engine.training.headcommands.evaluate", evaluated)
     assert main(["head-eval", "medusa", "--no-cards"]) == 0
     assert asked == [(ROOT / "assets" / "tiny" / "target", ROOT / "assets" / "tiny" / "medusa")]
+
+
+@pytest.mark.usefixtures("nothing_measured")
+@pytest.mark.parametrize("command", ["head-eval medusa", "eval", "nat-eval --systems assets/tiny/medusa --cards"])
+def test_no_card_is_written_in_this_repository_from_another_folder(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(command.split()) == 2
+    assert "is not in this folder, and cards are written beside what they tell of" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_here_goes_before_one_of_this_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "assets" / "tiny" / "target").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert here(Path("assets/tiny/target")) == Path("assets/tiny/target")
+    assert here(Path("assets/tiny/draft")) == ROOT / "assets" / "tiny" / "draft"
+
+
+def test_a_head_of_the_shipped_target_goes_to_the_working_folder_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise ConfigError("far enough")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(headcommands, "load_model", stop)
+    assert main(["head", "medusa"]) == 2
+    places = f"checkpoint in {tmp_path}/build/medusa, export in {tmp_path}/assets/tiny/medusa"
+    assert f"written: {places}\n" in capsys.readouterr().err
 
 
 def test_a_damaged_card_of_a_reward_model_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
