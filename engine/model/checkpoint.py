@@ -18,6 +18,7 @@ from engine.model import network
 from engine.model.devices import DTYPES, pick_device
 from engine.model.fewbits import Packing
 from engine.model.hub import commit_of, fault, missing, unpackable, zeros
+from engine.model.misnamed import misnamed
 from engine.model.unpacking import packing_of
 from engine.progress import size_of
 
@@ -65,7 +66,8 @@ def weight_bytes(ref: str, dtype: str = "auto") -> int:
     except LabError:
         raise
     except Exception as error:  # transformers raises whatever it likes on damaged files
-        raise AssetError(missing(ref, error)) from fault(error)
+        reason = misnamed(ref, error)
+        raise AssetError(missing(ref, reason)) from fault(reason)
 
 
 def unpacks(config: Any, name: str, device: torch.device) -> bool:

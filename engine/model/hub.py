@@ -159,10 +159,14 @@ def missing(ref: str, error: Exception) -> str:
     if said := unread(ref):
         return said
     if is_folder(ref):
-        return incomplete(ref, no_model(Path(ref)) or first_line(error))
+        return incomplete(ref, no_model(Path(ref)) or _said(error))
     kind = "Neither a folder here nor a model that the hub gives"
-    otherwise = f"Check the spelling, the network, or give a local folder. ({first_line(error)})"
+    otherwise = f"Check the spelling, the network, or give a local folder. ({_said(error)})"
     return f"{kind}: {ref!r}.{near(ref)} {otherwise}"
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, LabError) else first_line(error)
 
 
 def incomplete(ref: str, reason: str) -> str:

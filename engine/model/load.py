@@ -17,6 +17,7 @@ from engine.model.fewbits import Packing
 from engine.model.forks import FORKS
 from engine.model.graphs import SWITCH
 from engine.model.hub import commit_of, fault, glance, is_folder, missing, template_beside, unpackable, whole
+from engine.model.misnamed import misnamed
 from engine.model.model import Model
 from engine.model.tokens import read_tokenizer
 from engine.model.unpacking import packing_of, unpacking
@@ -74,7 +75,7 @@ def load_model(
     except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
         if isinstance(error, MemoryError) or "allocate memory" in str(error):
             raise EngineFault(f"{name} does not fit the memory of {where}. Use a smaller model.") from None
-        reason = reason_of(error, packing)
+        reason = reason_of(error, path, packing)
         if config is not None and (how := network.packed(config)):
             raise ModelMismatch(unpackable(name, how, reason)) from fault(reason)
         raise AssetError(missing(path, reason)) from fault(reason)
@@ -131,12 +132,12 @@ def weights(path: str, name: str, config: Any, packing: Packing | None, **where:
     return hf, info
 
 
-def reason_of(error: Exception, packing: Packing | None = None) -> Exception:
-    """What went wrong while weights were read, where transformers does not say it itself."""
+def reason_of(error: Exception, ref: str, packing: Packing | None = None) -> Exception:
+    """What went wrong while a checkpoint was read, where transformers does not say it itself."""
     if packing and packing.faults:
         return ValueError(packing.faults[0])
     if "ignore_mismatched_sizes" in str(error):
         return ValueError("its tensors have other shapes than its configuration says")
     if "custom code" in str(error):
         return ValueError("its model is code that it brings, and no such code is run")
-    return error
+    return misnamed(ref, error)

@@ -83,7 +83,8 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
     except (LabError, progress.Stopped):
         raise
     except Exception as error:  # transformers raises whatever it likes on damaged files
-        raise AssetError(missing(ref, reason_of(error))) from fault(reason_of(error))
+        reason = reason_of(error, ref)
+        raise AssetError(missing(ref, reason)) from fault(reason)
     plain = unpacked or not packing
     suits = plain and (model.lean if model.seam else lean.suits(hf.config, where.type))
     more = _second_table(hf, where) + _blocks(hf, where, stored) if suits else 0

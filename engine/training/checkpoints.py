@@ -63,5 +63,5 @@ def _of(folder: Path) -> Iterator[None]:
     except LabError:
         raise
     except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
-        reason = reason_of(error)
+        reason = reason_of(error, str(folder))
         raise AssetError(missing(str(folder), reason)) from fault(reason)

@@ -76,6 +76,17 @@ DAMAGE: list[tuple[str, Edit, str]] = [
     ("a broken configuration", lambda f: (f / "config.json").write_text("{"), "not a complete model"),
     ("an unknown architecture", settings(model_type="nonsense"), "nonsense"),
     ("a field of another kind", settings(vocab_size=None), "'vocab_size': TypeError: .* expected int, got NoneType"),
+    (
+        "an unknown activation",
+        settings(hidden_act="silux"),
+        r"config\.json .* Unknown hidden_act 'silux'.* 'silu'\? Known",
+    ),
+    ("an unknown dtype", settings(dtype="bf16"), "Unknown dtype 'bf16'. Did you mean 'bfloat16'"),
+    (
+        "an unknown kind of positions",
+        settings(rope_parameters={"rope_type": "yarrn", "rope_theta": 1e4}),
+        r"Unknown rope_parameters\.rope_type 'yarrn'\. Did you mean 'yarn'\? Known: default, .* yarn\.$",
+    ),
     ("fields that do not fit", settings(hidden_size=31), r"The hidden size \(31\) is not a multiple"),
     (
         "a tokenizer in code",
