@@ -54,6 +54,8 @@ class Bridge:
         """The mapping in a sentence; empty where there is none."""
         if self.kind == "same":
             return ""
+        if not self.mine:
+            return "The tokenizers of draft and target have no piece in common: the draft model drafts as text alone."
         if self.kind == "specials":
             apart = "special tokens, or the draft model has fewer ids"
             return f"Draft and target differ in {apart}: it drafts only the {len(self.mine)} ids that agree."
@@ -100,8 +102,8 @@ def bridge(target: Model, draft: Model) -> Bridge:
     """How the draft model's ids stand to the target's.
 
     Raises:
-        ModelMismatch: they have no piece in common; one is an encoder-decoder and the other is not; or both are, and
-        their sequences are not built alike.
+        ModelMismatch: one is an encoder-decoder and the other is not; or both are, and their sequences are not built
+        alike.
     """
     a, b = target.tokenizer, draft.tokenizer
     _same_kind(target, draft)
@@ -113,12 +115,8 @@ def bridge(target: Model, draft: Model) -> Bridge:
     kind: Kind = "specials" if specials_apart(a, b) else "pieces"
     pairs = _agreeing(va, vb) if kind == "specials" else _pieces(a, b, va, vb)
     pairs = sorted((i, j) for i, j in pairs if i < target.vocab and j < draft.vocab)
-    if not pairs:
-        raise ModelMismatch(
-            f"The tokenizers of {target.name} and {draft.name} have no piece in common, so nothing could be drafted."
-        )
     moved = {i: j for name, i in va.items() if (j := vb.get(name, i)) < draft.vocab} if kind == "specials" else {}
-    mine, theirs = zip(*pairs, strict=True)
+    mine, theirs = (tuple(pair[side] for pair in pairs) for side in (0, 1))
     return Bridge(kind, mine, theirs, target.vocab, a, b, moved, draft.vocab)
 
 

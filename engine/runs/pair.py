@@ -119,7 +119,7 @@ class Pair:
         """How the ids of the model in a role stand to the target's.
 
         Raises:
-            ConfigError: no model of that role is loaded. ModelMismatch: they have no piece in common.
+            ConfigError: no model of that role is loaded. ModelMismatch: they do not read a sequence in the same way.
         """
         if role not in self._bridges:
             if role not in self.models:
@@ -227,6 +227,13 @@ class Pair:
                 return f"{card.title} needs {what}, and none is loaded with this pair."
         if card.writer in self.bridges():
             return f"{card.title} cannot run: the ids of the {card.writer} model are not the target's."
+        for role, found in self.limits(card).items():
+            if not found.mine:
+                names = f"{self.target.name} and {self.models[role].name}"
+                return (
+                    f"{card.title} cannot run: the tokenizers of {names} have no piece in common. Universal assistance "
+                    "drafts as text and needs none."
+                )
         return ""
 
     def unfit(self, card: Card) -> str:

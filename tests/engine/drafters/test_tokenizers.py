@@ -20,7 +20,7 @@ from engine.config import Sampling
 from engine.costs.chains import ChainChoice
 from engine.draft import Draft
 from engine.drafters.universal import added, following
-from engine.errors import ConfigError, ModelMismatch
+from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.model import BridgedSession, Session, Tokenizer, bridge
@@ -151,9 +151,16 @@ def test_special_tokens_of_one_name_are_the_same_whatever_their_ids(letters: str
     assert [found.reads(token) for token in (4, 5, 6)] == [[5], [6], [4]]
 
 
-def test_nothing_in_common_is_refused() -> None:
-    with pytest.raises(ModelMismatch, match="toy and other have no piece in common"):
-        mixed_lab("wxyz").run("sd", [0, 1])
+def test_with_nothing_in_common_only_text_is_drafted() -> None:
+    lab = mixed_lab("wxyz")
+    assert not lab.bridge("draft").mine and "drafts as text alone" in lab.bridge("draft").words()
+    with pytest.raises(
+        ConfigError, match=r"toy and other have no piece in common\. Universal assistance drafts as text"
+    ):
+        lab.run("sd", [0, 1])
+    names = {card.name for card in lab.methods()}
+    assert {"ar", "pld", "universal"} <= names and not {"sd", "mixed", "easd", "draft_alone"} & names
+    assert lab.run("universal", [0, 1], max_new_tokens=8).token_ids == lab.run("ar", [0, 1], max_new_tokens=8).token_ids
 
 
 def test_special_tokens_apart_leave_the_ids_alone(zoo: Zoo, tmp_path: Path) -> None:
