@@ -48,7 +48,11 @@ def add_parser(subparsers: Any) -> None:
         help="JSON lines with batch, rows, verify_ms and perhaps draft_ms of a step and hardware, measured on a server",
     )
     parser.add_argument(
-        "--for", dest="engines", default=",".join(ENGINES), metavar="A,B,...", help=f"among {', '.join(ENGINES)}"
+        "--for",
+        dest="engines",
+        default=",".join(ENGINES),
+        metavar="A,B,...",
+        help=f"serving engines to write configurations for (default: {','.join(ENGINES)})",
     )
     parser.add_argument("--served-as", default="", metavar="MODEL", help="the draft model or head as a server names it")
     parser.add_argument("--out", type=TO_FOLDER, metavar="FOLDER", help="keep the probes' traces there")

@@ -40,7 +40,7 @@ def add_parser(subparsers: Any) -> None:
         metavar="N",
         help="stop reading after so many tokens (default: 1000000)",
     )
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="seed of draws (default: 0)")
     parser.add_argument(
         "--out", type=TO_FOLDER, required=True, metavar="FOLDER", help="folder of the automaton and its card"
     )

@@ -26,7 +26,7 @@ PLANNED = PRESETS / "planned"
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser("cases")
-    parser.add_argument("action", choices=("list", "record", "find", "adopt"))
+    parser.add_argument("action", choices=("list", "record", "find", "adopt"), help="what to do with them")
     parser.add_argument(
         "names", nargs="*", help="cases (default: all that have lanes, record: none; adopt: all that are planned)"
     )

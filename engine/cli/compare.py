@@ -76,7 +76,8 @@ def add_parser(subparsers: Any) -> None:
         type=COUNT,
         default=1,
         metavar="N",
-        help="answers a prompt and method, each with a seed of its own; from two on the majority counts too (maj@N)",
+        help="answers a prompt and method, each with a seed of its own; from two on the majority counts too, maj@N "
+        "(default: 1)",
     )
     parser.add_argument(
         "--out",

@@ -108,7 +108,10 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
     vote.add_argument("--votes", type=COUNT, default=3, help="votes a comparison (default: 3)")
     vote.add_argument("--vote", choices=("paper", "unanimous"), default="paper", help="how they count (default: paper)")
     parser.add_argument(
-        "--key-env", default="OPENAI_API_KEY", metavar="NAME", help="environment variable with the server's key, if any"
+        "--key-env",
+        default="OPENAI_API_KEY",
+        metavar="NAME",
+        help="environment variable with the server's key, if any (default: OPENAI_API_KEY)",
     )
     parser.add_argument("--json", action="store_true", help="print every event as a JSON line")
     add_shard(parser)
@@ -149,7 +152,10 @@ def _train_parser(parser: argparse.ArgumentParser) -> None:
 def _eval_parser(parser: argparse.ArgumentParser) -> None:
     add_models(parser)
     parser.add_argument(
-        "--tasks", nargs="+", default=["arithmetic", "functions"], help="tasks with a judge of that name"
+        "--tasks",
+        nargs="+",
+        default=["arithmetic", "functions"],
+        help="tasks with a judge of that name (default: arithmetic functions)",
     )
     parser.add_argument("--source", default="", help="file or data set of a published task")
     add_shots(parser)

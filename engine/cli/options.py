@@ -26,11 +26,11 @@ DRAWS = ("temperature", "top_p", "top_k")  # what `add_draws` gives
 TASK_ITEMS = 20
 
 
-def add_models(parser: argparse.ArgumentParser, *also: str) -> None:
-    """Which pair to load; `also` are further words for `--preset`."""
+def add_models(parser: argparse.ArgumentParser, *also: str, usual: str = "tiny") -> None:
+    """Which pair to load; `also` are further words for `--preset`, `usual` is the one that is taken without it."""
     group = parser.add_argument_group("models")
     group.add_argument(
-        *also, "--preset", dest="preset", help="name of a preset (default: tiny, unless --target is given)"
+        *also, "--preset", dest="preset", help=f"name of a preset (default: {usual}, unless --target is given)"
     )
     group.add_argument("--target", help="hub id or folder of the target model")
     group.add_argument("--draft", help="hub id or folder of the draft model; replaces a preset's own")

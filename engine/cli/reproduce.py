@@ -71,10 +71,10 @@ def add_parser(subparsers: Any) -> None:
         type=TO_FOLDER,
         default=Path("build/papers"),
         metavar="FOLDER",
-        help="finished runs, to go on from there",
+        help="finished runs, to go on from there (default: build/papers)",
     )
     parser.add_argument("--json", action="store_true", help="entries or results as JSON")
-    add_models(parser, "--pair")
+    add_models(parser, "--pair", usual="each item's own")
     add_shard(parser)
     parser.set_defaults(handler=handle)
 

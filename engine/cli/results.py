@@ -65,7 +65,13 @@ def add_results(actions: Any) -> None:
         "--replay", type=int, default=8, metavar="N", help="problems replayed for figure 3, 0 for none (default: 8)"
     )
     add_counts(one)
-    one.add_argument("--out", type=TO_FILE, default=RESULTS, metavar="FILE", help="written there")
+    one.add_argument(
+        "--out",
+        type=TO_FILE,
+        default=RESULTS,
+        metavar="FILE",
+        help="written there (default: docs/results/trajectories.json)",
+    )
     add_models(one)
     one.set_defaults(handler=results)
 

@@ -36,7 +36,7 @@ def add_show(actions: Any, methods: str) -> None:
     one.add_argument(
         "--max-new-tokens", type=COUNT, default=160, metavar="N", help="limit of a trajectory (default: 160)"
     )
-    one.add_argument("--seed", type=int, default=0)
+    one.add_argument("--seed", type=int, default=0, help="seed of draws (default: 0)")
     one.add_argument("--out", type=TO_FILE, required=True, metavar="FILE", help="written there (.json)")
     add_models(one)
     one.set_defaults(handler=show)

@@ -14,7 +14,7 @@ def add_parser(subparsers: Any) -> None:
     """
     for name in ("train", "eval"):
         parser = subparsers.add_parser(name, add_help=False, prefix_chars="\0")
-        parser.add_argument("rest", nargs=argparse.REMAINDER)
+        parser.add_argument("rest", nargs=argparse.REMAINDER, help="what that command takes")
         parser.set_defaults(handler=handle, word=name, prog=parser.prog.removesuffix(f" {name}"))
 
 

@@ -111,7 +111,7 @@ def _series_parser(actions: Any, name: str, default: str, words: str) -> None:
     one.add_argument(
         "--max-new-tokens", type=COUNT, default=200, metavar="N", help="limit of a trajectory (default: 200)"
     )
-    one.add_argument("--seed", type=int, default=0)
+    one.add_argument("--seed", type=int, default=0, help="seed of draws (default: 0)")
     one.add_argument(
         "--minutes", type=MINUTES, default=0.0, help="stop after so many; run again to go on (default: no limit)"
     )

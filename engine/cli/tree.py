@@ -56,7 +56,7 @@ def add_parser(subparsers: Any) -> None:
     tuned.add_argument(
         "--max-new-tokens", type=COUNT, default=200, metavar="N", help="limit of a trajectory (default: 200)"
     )
-    tuned.add_argument("--seed", type=int, default=0)
+    tuned.add_argument("--seed", type=int, default=0, help="seed of draws (default: 0)")
     tuned.add_argument(
         "--minutes",
         type=MINUTES,

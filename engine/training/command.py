@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None, prog: str = "python -m engine.training")
     for sub, kind in ((train, TO_FOLDER), (export, Path)):
         sub.add_argument("--work", type=kind, help="folder of the checkpoint; build/SHAPE if not given")
     for sub in (train, export):
-        sub.add_argument("shape", choices=sorted(models.SHAPES))
+        sub.add_argument("shape", choices=sorted(models.SHAPES), help="which model")
         sub.add_argument("--tokenizer", type=Path, default=ASSETS / "tokenizer", help="folder")
         sub.add_argument(
             "--out", type=place(models.exportable), help="folder of the export; assets/tiny/SHAPE if not given"

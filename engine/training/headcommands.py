@@ -39,7 +39,7 @@ def register(add: Any) -> None:
         help="share that the target writes itself, greedily; 0.5, or 1 of --prompts, if not given",
     )
     head = add("head", train_head, "train a head on cached features; checkpoint and export every two minutes")
-    head.add_argument("kind", choices=tuple(RECIPES))
+    head.add_argument("kind", choices=tuple(RECIPES), help="which head")
     mtp = add("mtp", train_head, "train a multi-token prediction head: head mtp")
     mtp.set_defaults(kind="mtp")
     for sub in (head, mtp):

@@ -63,7 +63,7 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     for sub, place in ((train_, TO_FOLDER), (out, Path)):
         sub.add_argument("--work", type=place, help="folder of the checkpoint; build/KIND if not given")
     for sub in (train_, out):
-        sub.add_argument("kind", choices=sorted(SYSTEMS))
+        sub.add_argument("kind", choices=sorted(SYSTEMS), help="which system")
         sub.add_argument("--out", type=TO_FOLDER, help="folder of the export; assets/crossed/KIND if not given")
     judge = add("nat-eval", nateval.evaluate, "measure non-autoregressive systems on held-out problems")
     judge.add_argument("--systems", type=Path, nargs="*", metavar="FOLDER", help="all embedded ones if not given")

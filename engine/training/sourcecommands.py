@@ -52,7 +52,7 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     for sub, kind in ((train_, TO_FOLDER), (out, Path)):
         sub.add_argument("--work", type=kind, help="folder of the checkpoint; build/SHAPE if not given")
     for sub in (train_, out):
-        sub.add_argument("shape", choices=sorted(SHAPES))
+        sub.add_argument("shape", choices=sorted(SHAPES), help="which model")
         sub.add_argument("--tokenizer", type=Path, default=ASSETS / "tokenizer", help="folder")
         sub.add_argument(
             "--out", type=place(models.exportable), help="folder of the export; assets/crossed/SHAPE if not given"

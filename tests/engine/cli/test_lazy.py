@@ -1,5 +1,6 @@
 """A command's file is imported when the command is called: help comes at once, and what needs no model brings no torch."""
 
+import ast
 import subprocess
 import sys
 from importlib import import_module
@@ -10,6 +11,18 @@ from engine.cli import COMMANDS, main
 from engine.files.places import ROOT
 
 LIGHT = (["--help"], ["--version"], ["import", "--help"], ["index", "--help"], ["export", "--help"], ["schema"])
+
+
+@pytest.mark.parametrize("folder", ["cli", "training"])
+def test_every_option_says_what_it_is(folder: str) -> None:
+    silent = [
+        f"{path.name}:{call.lineno}"
+        for path in sorted((ROOT / "engine" / folder).glob("*.py"))
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"
+        if not {"help", "version", None} & {word.arg for word in call.keywords}  # None: words of a dictionary
+    ]
+    assert not silent
 
 
 def helped(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
