@@ -34,6 +34,7 @@ MODELS = (
     "dtype",
 )  # options that say which models make a result
 PAIR = ("--target", "--draft", "--target-endpoint")
+MODELLESS = ("python -m engine pooled ", "python -m engine trajectories profile")  # they read what others wrote
 ALL = (*MODELS, "items", "times")  # and how many runs, and whether with speeds
 UNSAID: tuple[Any, ...] = (None, "", "auto", False, [])  # of options that were not given
 MARKS = {"holds": "+", "fails": "-", "open": "?", "missing": " "}
@@ -176,7 +177,7 @@ def _gather(args: argparse.Namespace, item: Item) -> bool:
         if there.intersection(words):
             continue
         print(f"  {command}", file=sys.stderr)
-        if status := main([*words, *models]):
+        if status := main(words if command.startswith(MODELLESS) else [*words, *models]):
             raise ConfigError(f"{command} ended with status {status}.")
     return True
 

@@ -1,13 +1,15 @@
 """`reproduce`: lists what there is, runs what is missing, goes on where it stopped, and shares finished runs."""
 
 import json
+import shlex
 from argparse import Namespace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.cli import main, reproduce, reproducing
+from engine.cli import COMMANDS, main, reproduce, reproducing
 from engine.cli.compare import run_all
 from engine.cli.reproducing import Running, Store, made
 from engine.errors import ConfigError
@@ -15,6 +17,7 @@ from engine.lab import Lab
 from engine.papers.entries import Item, Paper, Plan, chosen
 from engine.papers.records import numbers
 from engine.papers.results import load
+from engine.parser import Parser
 from engine.runs.trajectories import STRIDE
 from engine.tasks import load_problems
 from engine.tasks.prompts import Prompt
@@ -111,6 +114,18 @@ def test_only_the_files_that_are_missing_are_made(tmp_path: Path, monkeypatch: p
     assert reproduce._gather(asked(again=True, target="mine", asset=["prm=a", "medusa=b"]), item)
     models = ["--target", "mine", "--asset", "prm=a", "--asset", "medusa=b"]
     assert ran[2:] == [[*words, *models] for words in (["bench", "--out", "a.json"], *ran[:2])]
+
+
+def test_the_commands_of_items_are_understood_with_models_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where their files are wanted anew; one lacked an option, and those that read what others wrote take no models."""
+    parser, items = Parser(prog="python -m engine"), [item for _, item in chosen("") if item.source]
+    subparsers = parser.add_subparsers()
+    commands = {shlex.split(command)[3] for item in items for command in item.commands}
+    for file in {COMMANDS[command][0] for command in commands}:
+        import_module(f"engine.cli.{file}").add_parser(subparsers)
+    monkeypatch.setattr("engine.cli.main", lambda words: parser.parse_args(words) and 0)
+    mine = asked(again=True, target="mine", draft="small")
+    assert all(reproduce._gather(mine, item) for item in items)
 
 
 def test_a_result_names_the_options_that_made_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
