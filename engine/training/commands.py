@@ -38,7 +38,7 @@ def train(options: argparse.Namespace) -> None:
         unused(_folders(options)[0] / CHECKPOINT)
     torch.set_num_threads(1)
     work, out = _folders(options)
-    words = read_words(options.tokenizer)
+    words = read_words(here(options.tokenizer))
     settings = settings_of(options.shape, options, parse_mix(options.mix, Mix))
     trainer = Trainer(settings, words, options.device, options.threads)
     if options.resume:
@@ -77,7 +77,7 @@ def _json_report(trainer: Trainer) -> Callable[[str], None]:
 def export(options: argparse.Namespace) -> None:
     """Write the model of a checkpoint, as it is, to the folder of its export."""
     work, out = _folders(options)
-    words = read_words(options.tokenizer)
+    words = read_words(here(options.tokenizer))
     state = read_state(work)
     trainer = Trainer(settings_in(state, options.shape), words)
     trainer.load(state)

@@ -25,7 +25,7 @@ from engine.training.budget import unused
 from engine.training.checkpoints import read_weights, read_words
 from engine.training.evaluate import EVAL_SEED, GAMMA, Metrics, rounds_of
 from engine.training.headeval import runs_of
-from engine.training.options import add_budget, parse_mix, say, say_where, settings_of
+from engine.training.options import add_budget, here, parse_mix, say, say_where, settings_of
 from engine.training.requirements import check_sourced
 from engine.training.sourced import SHAPES, SourceMix, SourceTrainer, train_tokenizer
 from engine.training.trainer import CHECKPOINT, hardware_in, read_state, settings_in, write_state
@@ -83,7 +83,7 @@ def train(options: argparse.Namespace) -> None:
     if not options.resume:
         unused(_work(options) / CHECKPOINT)
     torch.set_num_threads(1)
-    words = read_words(options.tokenizer)
+    words = read_words(here(options.tokenizer))
     settings = settings_of(options.shape, options, parse_mix(options.mix, SourceMix))
     trainer = SourceTrainer(settings, words, options.device, options.threads)
     work = _work(options)
@@ -103,7 +103,7 @@ def train(options: argparse.Namespace) -> None:
 
 def export(options: argparse.Namespace) -> None:
     """Write the model of a checkpoint, as it is, to the folder of its export."""
-    words = read_words(options.tokenizer)
+    words = read_words(here(options.tokenizer))
     state = read_state(_work(options))
     trainer = SourceTrainer(settings_in(state, options.shape, SourceMix), words)
     trainer.load(state)

@@ -81,6 +81,20 @@ def test_a_folder_that_is_here_goes_before_one_of_this_repository(
     assert here(Path("assets/tiny/draft")) == ROOT / "assets" / "tiny" / "draft"
 
 
+@pytest.mark.parametrize("command", ["train micro", "export micro", "source-train source_micro"])
+def test_the_shipped_tokenizer_is_found_wherever_a_model_is_trained(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(folder: Path) -> None:
+        raise ConfigError(f"read {folder}")
+
+    monkeypatch.chdir(tmp_path)
+    for where in (commands, sourcecommands):
+        monkeypatch.setattr(where, "read_words", stop)
+    assert main(command.split()) == 2
+    assert f"read {ROOT}/assets/" in capsys.readouterr().err
+
+
 def test_a_head_of_the_shipped_target_goes_to_the_working_folder_and_it_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
