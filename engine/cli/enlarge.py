@@ -45,6 +45,7 @@ def handle(args: argparse.Namespace) -> int:
     out.mkdir(parents=True, exist_ok=True)
     if (free := shutil.disk_usage(out).free) < needed:
         raise ConfigError(f"About {needed / 1e9:.1f} GB are needed in {out}, and {free / 1e9:.1f} GB are free.")
+    print(f"about {needed / 1e9:.1f} GB will be written in {out}", file=sys.stderr)
     for role, size in sizes.items():
         print(f"{role}: width {size.width}, {size.layers} layers, {size.inner} neurons", file=sys.stderr)
         enlarge(Path(locate(preset.models[role])), out / role, size)

@@ -100,6 +100,12 @@ def test_nothing_is_begun_that_cannot_be_ended(
     monkeypatch.setattr("engine.cli.enlarge.shutil.disk_usage", lambda _: SimpleNamespace(free=10**10))
     assert main(["enlarge", str(tmp_path / "y")]) == 2
     assert "About 19.6 GB are needed" in capsys.readouterr().err and not list((tmp_path / "y").iterdir())
+    monkeypatch.undo()
+    for begun in ("enlarge", "enlarge_head"):
+        monkeypatch.setattr(f"engine.cli.enlarge.{begun}", lambda *_: None)
+    monkeypatch.setattr("engine.cli.enlarge.shutil.disk_usage", lambda _: SimpleNamespace(free=10**11))
+    assert main(["enlarge", str(tmp_path / "z")]) == 0
+    assert f"about 19.6 GB will be written in {tmp_path / 'z'}" in capsys.readouterr().err
 
 
 def test_other_refusals(enlarged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
