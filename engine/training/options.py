@@ -63,7 +63,7 @@ def folders_told(options: argparse.Namespace) -> str:
 def say_where(**places: Path) -> None:
     """Write on standard error which folders a command writes, as absolute paths."""
     told = ", ".join(f"{what} in {folder.resolve()}" for what, folder in places.items())
-    print(f"written: {told}", file=sys.stderr, flush=True)
+    print(f"writes {told}", file=sys.stderr, flush=True)
 
 
 def say(text: str) -> None:

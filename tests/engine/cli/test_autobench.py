@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.bench.contest import Lap, Times
-from engine.cli import autobench, main, measured
+from engine.cli import autobench, autosaid, main
 from engine.config import label, parse_method
 from engine.errors import ConfigError
 from tests.engine.zoo import Zoo
@@ -55,11 +55,11 @@ def test_the_command_and_what_the_readme_says_of_it(
     assert list(found["tasks"]) == ["sentences"] and found["costs"]["model"]["passes"]
     row, kept = found["tasks"]["sentences"]["auto"]
     assert (row["auto"], kept["auto"]) == ("sd:gamma=auto", "sd:gamma=auto, kept")
-    assert "| `sd:gamma=auto`, kept | sentences |" in measured.left(out) and "--items 1 " in measured.left(out)
+    assert "| `sd:gamma=auto`, kept | sentences |" in autosaid.left(out) and "--items 1 " in autosaid.left(out)
     for times, verdict in ((0.969, "**missed**"), (0.97, "reached")):
         row["over_best"]["median"] = times
         out.write_text(json.dumps(found))
-        line = some(next((x for x in measured.left(out).splitlines() if "`sd:gamma=auto` |" in x), None))
+        line = some(next((x for x in autosaid.left(out).splitlines() if "`sd:gamma=auto` |" in x), None))
         assert f"{times:.2f} (" in line and f"at least 0.97: {verdict}" in line
-    assert "Not measured yet" in measured.left(tmp_path / "none.json")
+    assert "Not measured yet" in autosaid.left(tmp_path / "none.json")
     assert main([*asked, "--prompt", "a"]) == 2 and "--auto compares on tasks" in capsys.readouterr().err

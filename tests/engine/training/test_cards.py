@@ -105,7 +105,7 @@ def test_a_head_of_the_shipped_target_goes_to_the_working_folder_and_it_is_said(
     monkeypatch.setattr(headcommands, "load_model", stop)
     assert main(["head", "medusa"]) == 2
     places = f"checkpoint in {tmp_path}/build/medusa, export in {tmp_path}/assets/tiny/medusa"
-    assert f"written: {places}\n" in capsys.readouterr().err
+    assert f"writes {places}\n" in capsys.readouterr().err
 
 
 def test_a_damaged_card_of_a_reward_model_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
