@@ -10,7 +10,7 @@ from engine.files.places import ROOT
 
 SAMPLED = ROOT / "docs" / "results" / "sampled.json"
 ASKED = "bench --threads 2 --temperature 0.7 --top-p 0.95 --no-busy --no-lookups --json"  # by whoever records it
-UNDRAWN = f"Not measured yet: run `python -m engine {ASKED} > docs/results/sampled.json`.\n"
+UNDRAWN = f"Not measured yet: run `python -m engine {ASKED} > docs/results/{SAMPLED.name}`.\n"
 SHOWN = ("sd", "sd:gamma=auto", "mtp", "dflash", "eagle3:total_token=auto:depth=auto", "stand")  # in README.md
 
 
