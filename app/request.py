@@ -15,6 +15,7 @@ from app.validate import Asked, MaybeKey, checked, here, parsed, within
 from engine.config import MAX_TEMPERATURE, MOST_TOP_K, TEMPERATURES, TOP_KS, Card, KnobValue, Sampling
 from engine.errors import ConfigError, unknown
 from engine.tasks.marking import EMBEDDED
+from engine.trace.records import HeadExtras
 
 MOST_STOPS, STOP_CHARS = 8, 100
 ANSWER_CHARS = 2000
@@ -84,12 +85,19 @@ class Request:
     forced: tuple[int, ...] = ()  # tokens that the response begins with, whatever the target would have written
 
     @property
-    def extras(self) -> dict[str, Any]:
+    def extras(self) -> HeadExtras:
         """What the heads of the traces note of the prompt, and how many lanes take turns; `forced`: so many of its last
         tokens begin the response."""
-        lanes = len(self.lanes) if len(self.lanes) > 1 else 0
-        noted = (("task", self.task), ("answer", self.answer), ("forced", len(self.forced)), ("lanes", lanes))
-        return {name: value for name, value in noted if value}
+        found: HeadExtras = {}
+        if self.task:
+            found["task"] = self.task
+        if self.answer:
+            found["answer"] = self.answer
+        if self.forced:
+            found["forced"] = len(self.forced)
+        if len(self.lanes) > 1:
+            found["lanes"] = len(self.lanes)
+        return found
 
     def arguments(self, lane: Lane, looks: int = 0) -> dict[str, Any]:
         """What `Lab.stream` takes for one lane, besides the method's name; a full record keeps `looks` places of the

@@ -128,7 +128,7 @@ export type TopN = readonly (readonly [number, number])[];
 ANALYSIS = (Spread, Verdict, Repeated, Proof, Divergence, Parting, Idle, Compared, Told, Interval)
 IMPORTS = """import type { Compared, Repeated, Told } from "./analysis.js";
 import type { Card, Knob, KnobValue } from "./card.js";
-import type { Event, JsonObject } from "./trace.js";
+import type { Event, HeadExtras } from "./trace.js";
 """
 MEASURED = """import type { Interval } from "./analysis.js";
 import type { KnobValue } from "./card.js";

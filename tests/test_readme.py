@@ -11,7 +11,7 @@ from engine.cli.measured import whole
 from engine.cli.pagesaid import PAGE
 from engine.cli.qualitysaid import quality
 from engine.cli.readme import NUMBERS, README, RESULTS, filled, numbers
-from engine.cli.sampledsaid import ASKED, sampled, sampled_said
+from engine.cli.sampledsaid import sampled, sampled_said
 from engine.papers.systems import FOLDER as QUALITY
 
 
@@ -60,7 +60,14 @@ def test_sampled_runs_as_recorded(tmp_path: Path) -> None:
     """Every number is a field of the recording, and the command is what was asked for."""
     spread = {"median": 1.914, "low": 1.86, "high": 2.07, "n": 5}
     found = {
-        **{"device": "a cpu", "dtype": "float32", "threads": 2, "task": "arithmetic", "prompts": 8},
+        **{
+            "device": "a cpu",
+            "dtype": "float32",
+            "threads": 2,
+            "task": "arithmetic",
+            "prompts": 8,
+            "max_new_tokens": 96,
+        },
         "sampling": {"temperature": 0.7, "top_p": 0.95, "top_k": 0},
         "counts": {name: {"calls": 3, "verify_tokens": 18, "tokens": 12, "tau": 4.0} for name in ("ar", "sd")},
         "tokens_per_s": {"ar": spread | {"median": 267.2}, "sd": spread | {"median": 511.0}},
@@ -69,9 +76,9 @@ def test_sampled_runs_as_recorded(tmp_path: Path) -> None:
     path = tmp_path / "sampled-avx2.json"
     path.write_text(json.dumps(found))
     whole_table = sampled(path)
-    assert (
-        f"`python -m engine {ASKED} > docs/results/sampled-avx2.json`: float32 on a cpu, threads: 2, 8" in whole_table
-    )
+    asked = "--temperature 0.7 --top-p 0.95 --items 8 --repetitions 5 --max-new-tokens 96 --no-busy --no-lookups --json"
+    told = f"`python -m engine bench --threads 2 {asked} > docs/results/sampled-avx2.json`: float32 on a cpu, threads: 2, 8"
+    assert told in whole_table
     assert "| `sd` | 511 | 1.91 | 1.86 to 2.07 | 3 | 18 | 4.00 |" in whole_table
     assert "Beside transformers: sd / hf assisted 5 3.39 (1.86 to 2.07)." in whole_table
     said = sampled_said([path])

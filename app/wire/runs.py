@@ -1,10 +1,11 @@
 """Runs: recorded, in a visitor's files, running, repeated and continued. See `app.wire`."""
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from app.wire.catalogue import Cards
 from app.wire.shape import PlainCard, PlainCompared, PlainEvent, PlainRepeated
 from engine.config import KnobValue
+from engine.trace.records import HeadExtras
 
 Phase = Literal["queued", "loading"]
 
@@ -39,7 +40,7 @@ class StartedLane(TypedDict):
     key: str
     card: PlainCard
     knobs: dict[str, KnobValue]
-    extras: dict[str, Any]
+    extras: HeadExtras
 
 
 class InLine(TypedDict):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.cli.benchtable import SAID, table
+from engine.cli.benchtable import SAID, ranged, table
 from engine.files.places import ROOT
 
 BENCH = ROOT / "docs" / "results" / "bench.json"
@@ -54,10 +54,7 @@ def ratios(paths: Sequence[Path]) -> str:
 
 def _row(name: str, spreads: Sequence[dict[str, float] | None], digits: int) -> str:
     """A line of the table of ratios: what each machine reached of it, and what was set out."""
-    cells = [
-        f"{s['median']:.{digits}f} ({s['low']:.{digits}f} to {s['high']:.{digits}f}){_verdict(name, s)}" if s else ""
-        for s in spreads
-    ]
+    cells = [ranged(spread, digits) + _verdict(name, spread) if spread else "" for spread in spreads]
     return f"| {name} | {' | '.join(cells)} | {_goal(name)} |"
 
 

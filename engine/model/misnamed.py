@@ -6,12 +6,12 @@ from contextlib import suppress
 
 from engine.errors import AssetError, unknown
 from engine.files.documents import read_object
+from engine.model.devices import DTYPES
 from engine.model.hub import local
 
 ACTIVATION = re.compile(r"(act|act_fn|activation|activation_function)$")
 ROPE = ("rope_type", "type")
 DTYPE = ("dtype", "torch_dtype")
-NUMBERS = ("float32", "bfloat16", "float16", "float64")
 
 
 def misnamed(ref: str, error: Exception) -> Exception:
@@ -39,4 +39,4 @@ def _named(part: Mapping[str, object], within: str = "") -> Iterator[tuple[str, 
         elif isinstance(value, str) and key in ROPE:
             yield field, value, {"default", *ROPE_INIT_FUNCTIONS}
         elif isinstance(value, str) and key in DTYPE:
-            yield field, value, NUMBERS
+            yield field, value, DTYPES.keys()

@@ -2,7 +2,7 @@
 
 import type { Compared, Repeated, Told } from "./analysis.js";
 import type { Card, Knob, KnobValue } from "./card.js";
-import type { Event, JsonObject } from "./trace.js";
+import type { Event, HeadExtras } from "./trace.js";
 
 /** One method of a comparison; knobs that are left out have their defaults. */
 export interface LaneRequest {
@@ -271,7 +271,7 @@ export interface StartedLane {
   readonly key: string;
   readonly card: Card;
   readonly knobs: Readonly<Record<string, KnobValue>>;
-  readonly extras: JsonObject;
+  readonly extras: HeadExtras;
 }
 
 /** Where a run waits: place 1 is next; `seconds` until its turn are an estimate, null while the one before it takes longer than all that have ended. */
