@@ -26,7 +26,8 @@ from torch import Tensor
 LEAST = 1 << 15  # elements from which on a matrix is kept in another form
 BYTES = 1 << 24  # up to which it is kept in two
 WORK = 600_000  # rows times elements from which on oneDNN's blocks are faster: 10 rows of 256 x 256, 3 of 256 x 1024
-ALONE = 7_000_000  # (rows + 3) times elements up to which one thread alone is faster in fp16: 18 rows of 256 x 1280
+ALONE = 7_000_000  # (rows + 3) times elements up to which one thread alone is faster in fp16, of a large matrix
+ROWS_ALONE = 10  # and of any: of more rows a pass shares all products, between which the other threads stay awake
 LOST = 2**-22  # of the largest element: the most that an element may lose in fp16, two units of fp32's last place there
 SMALL = 0.125  # elements that are all below lose more in fp16 than that
 PART = 1 << 22  # elements that are looked at in one go
@@ -67,7 +68,7 @@ class Halves:
 
 def rows_alone(size: int) -> int:
     """Up to how many rows one thread works alone on a matrix of so many elements; reading it takes as long as three."""
-    return max(0, ALONE // max(1, size) - 3)
+    return min(ROWS_ALONE, max(0, ALONE // max(1, size) - 3))
 
 
 class Product:

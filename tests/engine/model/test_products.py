@@ -10,7 +10,17 @@ from engine.model import products
 from engine.model.experts import Experts
 from engine.model.lean import LeanDecoder
 from engine.model.outline import outline
-from engine.model.products import LEAST, WORK, Halves, Product, blocks_work, fits, halves_work, rows_alone
+from engine.model.products import (
+    LEAST,
+    ROWS_ALONE,
+    WORK,
+    Halves,
+    Product,
+    blocks_work,
+    fits,
+    halves_work,
+    rows_alone,
+)
 from tests.engine.zoo import Zoo
 
 I, O = 160, 256  # noqa: E741
@@ -59,6 +69,8 @@ def test_one_thread_works_alone_on_little() -> None:
     halves, rows = Halves(torch.ones(I, O)), rows_alone(I * O)
     halves._shared = Halves(torch.zeros(I, O))._shared  # now the two can be told apart
     assert halves(torch.ones(rows, I)).any() and not halves(torch.ones(rows + 1, I)).any()
+    assert rows_alone(1) == rows_alone(256 * 1536) == ROWS_ALONE, "of more rows a pass shares the small ones too"
+    assert ROWS_ALONE > rows_alone(1 << 20) > rows_alone(1 << 21) == 0
 
 
 def test_what_fp16_would_lose_stays_in_fp32() -> None:
