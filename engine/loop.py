@@ -21,6 +21,7 @@ from engine.record import Recorder
 from engine.streams import Streams
 from engine.threshold import OVERLAP_N, taken_at
 from engine.trace.events import Round, RunEnded
+from engine.trace.outcome import bill
 from engine.verify import Verdict
 from engine.view import RoundView
 
@@ -152,6 +153,7 @@ class Decoding:
         if self.writer != "target":  # it is another model that was called
             draft_ms, verify_ms = draft_ms + verify_ms, 0.0
         round_.draft_ms, round_.verify_ms, round_.other_ms = draft_ms, verify_ms, early_ms + watch.lap()
+        bill(round_)
         if self._early and wanted is not draft:
             round_.extras["early_ms"] = early_ms
         return round_

@@ -3,6 +3,7 @@
 
 import { count } from "./dom.js";
 import { valueWord } from "./lanes/text.js";
+import { drafted } from "./numbers.js";
 import { whose } from "./run/whose.js";
 
 /**
@@ -88,7 +89,7 @@ export function selectedRun(store) {
 /** The first lane that drafts, or the first. @param {Store} store @returns {Run | null} */
 function drafting(store) {
   const runs = store.lanes.flatMap((lane) => store.runs.get(lane) ?? []);
-  return runs.find((run) => run.rounds.some((round) => round.drafted > 0)) ?? runs[0] ?? null;
+  return runs.find((run) => drafted(run.rounds)) ?? runs[0] ?? null;
 }
 
 /** The lane that is shown while nothing is hovered. @param {Store} store @returns {Run | null} */

@@ -2,7 +2,7 @@
 // The numbers of runs, from their rounds alone; pooled over rounds, also over several runs of one method.
 
 import { count } from "./dom.js";
-import { isIteration } from "./run/canvas.js";
+import { draftOf, isIteration, isSearch, keptOf } from "./run/canvas.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -39,10 +39,10 @@ export function roundsOf(store, runs) {
 }
 
 /** Whether any of these rounds has a draft. @param {readonly Round[]} rounds */
-export const drafted = (rounds) => rounds.some((round) => round.drafted > 0);
+export const drafted = (rounds) => rounds.some((round) => draftOf(round) > 0);
 
 /** The rounds that have a draft. @param {readonly Round[]} rounds */
-export const drafting = (rounds) => rounds.filter((round) => round.drafted > 0);
+export const drafting = (rounds) => rounds.filter((round) => draftOf(round) > 0);
 
 /** The largest of a number over several lanes' rounds, at least 1.
  * @param {(readonly Round[])[]} all @param {(rounds: readonly Round[]) => number} read */
@@ -51,14 +51,14 @@ export const most = (all, read) => Math.max(1, ...all.map((rounds) => read(round
 /** Whether a round's walk ended at a rejected draft token, and the text not before.
  * @param {Round} round @returns {boolean} */
 export const rejects = (round) =>
-  round.drafted > 0 && (round.tokens ?? []).some((token) => token.origin === "correction");
+  draftOf(round) > 0 && (round.tokens ?? []).some((token) => token.origin === "correction");
 
 /** Acceptance by position in the draft; index 0 is position 1.
  * @param {readonly Round[]} rounds
  * @returns {{accepted: number[], tested: number[], drafting: number, marginal: number[], conditional:
  * (number|null)[]}} */
 export function byPosition(rounds) {
-  const drafting = rounds.filter((round) => round.drafted > 0);
+  const drafting = rounds.filter((round) => draftOf(round) > 0);
   const deepest = drafting.reduce((most, round) => Math.max(most, round.levels), 0);
   const accepted = new Array(deepest).fill(0);
   const tested = new Array(deepest).fill(0);
@@ -130,12 +130,13 @@ export function acceptedBeyond(rounds, end) {
 
 /** Counts and times. @param {readonly Round[]} rounds */
 export function summary(rounds) {
-  const drafting = rounds.filter((round) => round.drafted > 0);
+  const drafting = rounds.filter((round) => draftOf(round) > 0);
   const tokens = sum(rounds, (round) => round.emitted);
   const draft = sum(rounds, (round) => round.draft_ms);
   const verify = sum(rounds, (round) => round.verify_ms);
   const other = sum(rounds, (round) => round.other_ms);
   const reward = sum(rounds, rewardMs);
+  const network = sum(rounds, networkMs);
   const step = ratio(
     sum(drafting, (round) => round.draft_ms),
     sum(drafting, stepsOf),
@@ -144,7 +145,7 @@ export function summary(rounds) {
   const call = ratio(verify, calls);
   /** @type {number[]} */
   const histogram = [];
-  for (const round of rounds) histogram[round.accepted] = (histogram[round.accepted] ?? 0) + 1;
+  for (const kept of rounds.map(keptOf)) histogram[kept] = (histogram[kept] ?? 0) + 1;
   return {
     rounds: rounds.length,
     calls,
@@ -155,11 +156,12 @@ export function summary(rounds) {
     verify,
     other,
     reward,
-    rest: other - reward,
+    network,
+    rest: other - reward - network,
     step,
     call,
-    drafted: sum(rounds, (round) => round.drafted),
-    accepted: sum(rounds, (round) => round.accepted),
+    drafted: sum(rounds, draftOf),
+    accepted: sum(rounds, keptOf),
     fed: sum(rounds, (round) => round.fed),
     tau: ratio(tokens, calls),
     costRatio: step === null || call === null ? null : ratio(step, call),
@@ -176,34 +178,53 @@ const stepsOf = ({ extras, levels }) => extras.passes ?? extras.draft_tokens ?? 
 /** Of a round's other time, what its reward model took. @param {Round} round */
 const rewardMs = (round) => ("reward" in round.extras ? (round.extras.early_ms ?? 0) : 0);
 
+/** And what a network took that writes the text in place. @param {Round} round */
+const networkMs = (round) => round.extras.network_ms ?? 0;
+
 /** Where a round's time goes, and the field of a summary that adds it up.
- * @type {readonly {part: "draft" | "verify" | "reward" | "rest", ms: (round: Round) => number, words: string,
- *   colour: string}[]} */
+ * @type {readonly {part: "draft" | "verify" | "reward" | "network" | "rest", ms: (round: Round) => number,
+ *   words: string, colour: string}[]} */
 export const TIMES = [
   { part: "draft", ms: (round) => round.draft_ms, words: "draft", colour: "--draft-2" },
   { part: "verify", ms: (round) => round.verify_ms, words: "target", colour: "--target-2" },
   { part: "reward", ms: rewardMs, words: "reward model", colour: "--judge" },
-  { part: "rest", ms: (round) => round.other_ms - rewardMs(round), words: "other", colour: "--neutral" },
+  { part: "network", ms: networkMs, words: "network", colour: "--overlap" },
+  {
+    part: "rest",
+    ms: (round) => round.other_ms - rewardMs(round) - networkMs(round),
+    words: "other",
+    colour: "--neutral",
+  },
 ];
 
-/** The parts that a summary has time in; a draft and a reward model only where there is one.
- * @param {readonly Summary[]} all */
+/** The parts that summaries have time in: other time always, the target's where it is called, the rest where there is
+ * any. @param {readonly Summary[]} all */
 export const timesOf = (all) =>
-  TIMES.filter(({ part }) => (part !== "draft" && part !== "reward") || all.some((numbers) => numbers[part] > 0));
+  TIMES.filter(
+    ({ part }) => part === "rest" || all.some((one) => one[part] > 0 || (part === "verify" && one.calls > 0)),
+  );
 
-/** Rounds as their time is told: in a target call of a run without a drafter, the moment before it is overhead and no
- * draft's time. @param {Run} run @param {readonly Round[]} rounds @returns {readonly Round[]} */
+/** A round's time in the drafter: in a target call of a run without a draft, the moment before it is overhead and no
+ * draft's time. @param {Pick<Run, "head">} run @param {Round} round @returns {number} */
+export const draftMs = (run, round) =>
+  (run.head?.drafter === "none" || isSearch(round)) && round.fed ? 0 : round.draft_ms;
+
+/** Rounds as their time is told. @param {Pick<Run, "head">} run @param {readonly Round[]} rounds
+ * @returns {readonly Round[]} */
 export const billed = (run, rounds) =>
-  run.head?.drafter === "none"
-    ? rounds.map((round) => (round.fed ? { ...round, draft_ms: 0, other_ms: round.other_ms + round.draft_ms } : round))
-    : rounds;
+  rounds.map((round) => {
+    const draft = draftMs(run, round);
+    return draft === round.draft_ms
+      ? round
+      : { ...round, draft_ms: draft, other_ms: round.other_ms + round.draft_ms - draft };
+  });
 
 /** Tested draft tokens as [number, accepted] pairs. @param {readonly Round[]} rounds
  * @param {(node: Node) => number|null|undefined} read @returns {[number, boolean][]} */
 export function tested(rounds, read) {
   /** @type {[number, boolean][]} */
   const pairs = [];
-  for (const round of rounds) {
+  for (const round of rounds.filter((one) => !isSearch(one))) {
     for (const node of round.nodes ?? []) {
       const value = read(node);
       if (node.state !== "discarded" && value !== null && value !== undefined)
@@ -294,7 +315,7 @@ export const sizeOf = ({ extras, drafted }) => (typeof extras?.n_verify === "num
 /** Why a quotient of two speeds would mean nothing; an empty string when it means something.
  * @param {Run} run @param {Run | null | undefined} baseline @returns {string} */
 export function incomparable(run, baseline) {
-  if (!run.head || !baseline?.head || baseline.rounds.some((round) => round.drafted > 0)) return "a draft";
+  if (!run.head || !baseline?.head || drafted(baseline.rounds)) return "a draft";
   if (baseline.head.guarantee === "lossy") return "another distribution";
   const [ours, theirs] = [run.head, baseline.head];
   const target = (/** @type {Head} */ { models }) =>
@@ -349,6 +370,6 @@ export function lengthCurve(rounds, plain = null) {
 export function plainOf(store, run) {
   const others = store.lanes
     .map((key) => store.runs.get(key))
-    .filter((one) => one && one !== run && store.visibleRounds(one) > 0 && one.rounds.every((round) => !round.drafted));
+    .filter((one) => one && one !== run && store.visibleRounds(one) > 0 && !drafted(one.rounds));
   return others.find((one) => !incomparable(run, one)) ?? null;
 }

@@ -1,7 +1,7 @@
 // @ts-check
 // A run on the page: the trace's own events plus the sums that every view needs. No DOM here.
 
-import { isIteration } from "./run/canvas.js";
+import { draftOf, isIteration, keptOf } from "./run/canvas.js";
 
 /**
  * @typedef {import("./types/store.js").Run} Run what views see
@@ -53,15 +53,15 @@ function addRound(run, round) {
     run.tokens.push(token);
   }
   run.rounds.push(round);
-  const { draft_ms, verify_ms, other_ms, emitted, drafted, accepted, fed } = round;
+  const { draft_ms, verify_ms, other_ms, emitted, fed } = round;
   /** @type {Record<Sum, number>} */
   const amounts = {
     clock: draft_ms + verify_ms + other_ms,
     calls: fed > 0 ? 1 : 0,
     iterations: isIteration(round) ? 1 : 0,
     tokens: emitted,
-    drafted,
-    accepted,
+    drafted: draftOf(round),
+    accepted: keptOf(round),
     draft: draft_ms,
     verify: verify_ms,
     other: other_ms,

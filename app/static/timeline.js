@@ -6,10 +6,9 @@ import { lockedRun, nameOf } from "./columns.js";
 import { duration, h, ink } from "./dom.js";
 import { offer, SvgContext, svgText } from "./figure.js";
 import { icon } from "./icons.js";
-import { drafted } from "./numbers.js";
 import { callWords } from "./run/calls.js";
 import { mainLine, SAYS, stepped } from "./run/phases.js";
-import { AXIS, fitted, fontOf, HEAD, KEY, paintKey, paintTimeline } from "./timelinepaint.js";
+import { AXIS, clockParts, fitted, fontOf, HEAD, KEY, paintKey, paintTimeline } from "./timelinepaint.js";
 
 const ROW = 10;
 const GAP = 4;
@@ -26,7 +25,7 @@ export function mount(element, store, lab) {
   const canvas = h("canvas", { role: "slider", tabindex: 0, "aria-label": "Time shown", "aria-valuemin": 0 });
   const readout = h("output.readout");
   const label = h("span.stripename", { hidden: true, "aria-hidden": "true" });
-  const clockKey = h("span.clockkey", { hidden: true }, h("i.drafting"), "drafting", h("i.verifying"), "target call");
+  const clockKey = h("span.clockkey", { hidden: true });
   /** @param {Parameters<typeof icon>[0]} name @param {string} label @param {() => void} onclick */
   const button = (name, label, onclick) =>
     h("button.plain", { "aria-label": label, title: label, onclick }, icon(name));
@@ -243,7 +242,13 @@ export function mount(element, store, lab) {
       play.replaceChildren(icon(playing ? "pause" : "play"));
     }
     speed.value = String(store.time.speed);
-    clockKey.hidden = mode !== "clock" || !lanes().some((run) => drafted(run.rounds));
+    const parts = mode === "clock" ? clockParts(lanes()) : [];
+    clockKey.hidden = !parts.length;
+    if (clockKey.dataset.parts !== String(parts))
+      clockKey.replaceChildren(
+        ...parts.flatMap(([colour, text]) => [h("i", { style: `background: var(${colour})` }), text]),
+      );
+    clockKey.dataset.parts = String(parts);
   }
 
   const point = (/** @type {PointerEvent} */ event) => {

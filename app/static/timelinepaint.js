@@ -3,7 +3,8 @@
 // that writes SVG.
 
 import { duration } from "./dom.js";
-import { drafted } from "./numbers.js";
+import { drafted, draftMs } from "./numbers.js";
+import { inPlace, isIteration } from "./run/canvas.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -61,6 +62,7 @@ function paintRow(c, store, run, { top, tall, x }, ink) {
   const shown = store.visibleRounds(run);
   const reference = run.card.guarantee === "reference";
   const [whole, draft, target] = [ink(reference ? "--neutral" : "--draft"), ink("--draft-2"), ink("--target-2")];
+  const placed = ink("--overlap");
   const gap = x(1) - x(0) > 4 && !clock ? 1 : 0;
   for (let i = 0; i < run.rounds.length; i++) {
     const round = run.rounds[i];
@@ -68,11 +70,11 @@ function paintRow(c, store, run, { top, tall, x }, ink) {
     c.globalAlpha = (i < shown ? 1 : 0.22) * (reference ? 0.55 : 0.35 + 0.65 * Math.min(1, round.emitted / 5));
     c.fillStyle = whole;
     if (clock && !reference) {
-      const split = a + ((b - a) * round.draft_ms) / (run.sums.clock[i + 1] - run.sums.clock[i] || 1);
+      const split = a + ((b - a) * draftMs(run, round)) / (run.sums.clock[i + 1] - run.sums.clock[i] || 1);
       c.globalAlpha = i < shown ? 1 : 0.22;
       c.fillStyle = draft;
-      c.fillRect(a, top, Math.max(0.6, split - a), tall);
-      c.fillStyle = target;
+      if (split > a) c.fillRect(a, top, Math.max(0.6, split - a), tall);
+      c.fillStyle = isIteration(round) ? placed : target;
       c.fillRect(split, top, Math.max(0.6, b - split - (b - a > 4 ? 1 : 0)), tall);
     } else c.fillRect(a, top, Math.max(0.6, b - a - gap - (clock && b - a > 4 ? 1 : 0)), tall);
   }
@@ -124,16 +126,25 @@ export function paintKey(c, store, { left, rows }, ink) {
     at += 7 * text.length + 12; // no narrower than its letters
   };
   say(clock ? "wall clock" : "target calls");
-  if (!clock || !rows.some((run) => drafted(run.rounds))) return;
-  for (const [colour, text] of [
-    ["--draft-2", "drafting"],
-    ["--target-2", "target call"],
-  ]) {
+  if (!clock) return;
+  for (const [colour, text] of clockParts(rows)) {
     c.fillStyle = ink(colour);
     c.fillRect(at, y - SWATCH / 2, SWATCH, SWATCH);
     at += SWATCH + 4;
     say(text);
   }
+}
+
+/** The colours of rounds on the clock, where some lane has a draft or writes in place: colour and words.
+ * @param {readonly Run[]} rows @returns {[string, string][]} */
+export function clockParts(rows) {
+  const drafts = rows.some((run) => drafted(run.rounds));
+  const places = rows.some((run) => run.rounds.length && inPlace(run));
+  return [
+    .../** @type {[string, string][]} */ (drafts ? [["--draft-2", "drafting"]] : []),
+    .../** @type {[string, string][]} */ (drafts ? [["--target-2", "target call"]] : []),
+    .../** @type {[string, string][]} */ (places ? [["--overlap", "network"]] : []),
+  ];
 }
 
 /** Names cut to the room they have; those that would be cut to the same words keep the word in which they differ.

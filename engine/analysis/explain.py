@@ -147,6 +147,10 @@ def _round(event: Round) -> str:
         return f"Round {event.index}: one call of the draft model gives {emitted}; the target was not asked."
     if not event.drafted:
         return f"Round {event.index}: nothing was drafted, so the target call gives {emitted}.{_chosen(event)}"
+    if outcome.searched(event):
+        settled = "none" if not event.accepted else str(event.accepted)
+        held = f"the beams hold {count(event.drafted, 'token')} that had not settled, of which {settled} settled now"
+        return f"Round {event.index}: {held}; the target call gives {emitted}."
     drafted = count(event.drafted, "draft token")
     if not event.fed:
         return f"Round {event.index}: {event.accepted} of {drafted} accepted; the target was not called."

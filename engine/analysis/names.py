@@ -53,7 +53,7 @@ NAMES: tuple[Name, ...] = (
     Name(
         name="drafted",
         unit="draft tokens",
-        formula="sum of the draft tokens, roots excluded",
+        formula="sum of the draft tokens, roots excluded; what beams hold is no draft",
         vllm="num_draft_tokens",
         sglang="spec_num_proposed_drafts",
         llama_cpp="draft_n",
@@ -154,10 +154,16 @@ NAMES: tuple[Name, ...] = (
         note="CM-ASD's rollback frequency, which its paper does not define.",
     ),
     Name(name="prefill_s", unit="s", formula="time before the first round"),
-    Name(name="draft_s", unit="s", formula="sum of the rounds' time in the drafter"),
+    Name(name="draft_s", unit="s", formula="sum of the rounds' time in the drafter; of a beam search none"),
     Name(name="verify_s", unit="s", formula="sum of the rounds' time in the target"),
     Name(name="other_s", unit="s", formula="sum of the rounds' time in neither"),
     Name(name="reward_s", unit="s", formula="of other_s, the time in the process reward model", note="RSD."),
+    Name(
+        name="network_s",
+        unit="s",
+        formula="of other_s, the time in a network that writes the text in place",
+        note="Non-autoregressive systems, the reading of the source included.",
+    ),
     Name(
         name="tokens_per_s",
         unit="tokens/s",

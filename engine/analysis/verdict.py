@@ -43,16 +43,18 @@ PAIR = 2  # lanes that a ratio needs; more of them in turns share the caches and
 
 
 class Shares(NamedTuple):
-    """Of the rounds' time: in the drafter, in a process reward model, and in neither model or there."""
+    """Of the rounds' time: in the drafter, in a process reward model, in a network that writes in place, and in neither
+    model, which these two are part of."""
 
     draft: float
     reward: float
+    network: float
     beside: float
 
     @property
     def other(self) -> float:
         """In no model at all."""
-        return self.beside - self.reward
+        return self.beside - self.reward - self.network
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Verdict:
     draft_share: float
     other_share: float  # in no model
     reward_share: float  # in a process reward model
+    network_share: float  # in a network that writes in place
     active: float  # share of the rounds that had a draft
     call_ratio: float | None  # a target call of this run / one of the baseline
     worth: int  # leading draft positions that earn more than they cost
@@ -110,12 +113,11 @@ def verdict_over(
     if lengths := spread([tau for one in traces if (tau := metrics(one)["tau"]) is not None]):
         found["tau"] = lengths.median
     searched = trace.head.rule == beams.RULE
-    if searched:
-        found["cost_ratio"] = None  # the target's own continuations are no draft steps
     seconds = found["draft_s"] + found["verify_s"] + found["other_s"]
-    shares = Shares(*(found[key] / seconds if seconds else 0.0 for key in ("draft_s", "reward_s", "other_s")))
+    parts = ("draft_s", "reward_s", "network_s", "other_s")
+    shares = Shares(*(found[key] / seconds if seconds else 0.0 for key in parts))
     rounds = [event for one in traces for event in one.rounds]
-    drafting = sum(event.drafted > 0 for event in rounds)
+    drafting = sum(outcome.drafts(event) > 0 for event in rounds)
     active = drafting / len(rounds) if rounds else 0.0
     once = outcome.once(rounds)
     worth = worthwhile(found, once)
@@ -136,6 +138,7 @@ def verdict_over(
         shares.draft,
         shares.other,
         shares.reward,
+        shares.network,
         active,
         call,
         worth,

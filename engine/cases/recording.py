@@ -33,6 +33,8 @@ def with_times_of(new: Trace, old: Trace) -> Trace | None:
         event.draft_ms, event.verify_ms, event.other_ms = before.draft_ms, before.verify_ms, before.other_ms
         if "early_ms" in before.extras:
             event.extras["early_ms"] = before.extras["early_ms"]
+        if "network_ms" in before.extras:
+            event.extras["network_ms"] = before.extras["network_ms"]
     return Trace([old.head, *rounds, old.end])
 
 

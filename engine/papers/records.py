@@ -8,6 +8,7 @@ from typing import Any
 from engine.analysis.quality import Response, Responses
 from engine.trace import outcome
 from engine.trace.store import Trace
+from engine.trace.sums import Sums
 
 Row = dict[str, Any]
 
@@ -47,14 +48,14 @@ def numbers(trace: Trace, right: bool | None, answer: str | None, times: bool) -
         "tokens": len(trace.tokens),
         "calls": outcome.calls(trace.rounds),
         "fed": sum(r.fed for r in trace.rounds),
-        "drafted": sum(r.drafted for r in trace.rounds),
-        "accepted": sum(r.accepted for r in trace.rounds),
+        "drafted": sum(map(outcome.drafts, trace.rounds)),
+        "accepted": sum(map(outcome.kept, trace.rounds)),
         "output": hashlib.blake2b(repr(trace.token_ids).encode(), digest_size=4).hexdigest(),
         "penalised": None if None in penalised else sum(p for p in penalised if p is not None),
         "right": None if right is None else int(right),
         "answer": answer,
         "ms": round(sum(r.draft_ms + r.verify_ms + r.other_ms for r in trace.rounds), 3) if times else None,
-        "draft_ms": round(sum(r.draft_ms for r in trace.rounds), 3) if times else None,
+        "draft_ms": round(Sums.of_rounds(trace.rounds).draft_ms, 3) if times else None,
     }
     return {name: value for name, value in row.items() if value is not None}
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.analysis.names import public
+from engine.trace import outcome
 from engine.trace.store import Trace
 from engine.trace.sums import Sums
 
@@ -12,7 +13,7 @@ def _vllm(trace: Trace) -> dict[str, Any]:
     found = public(Sums.of_run(trace), "vllm")
     tokens = found.pop("completion_tokens")
     found.pop("spec_decode_num_accepted_tokens_per_pos")  # a counter of the server
-    steps = [event for event in trace.rounds if event.drafted]
+    steps = [event for event in trace.rounds if outcome.drafts(event)]
     found |= {
         "num_spec_tokens": max((event.levels for event in steps), default=0),
         "per_step_accepted": [event.accepted for event in steps],

@@ -402,7 +402,7 @@ EXTRAS = (
     | _each(_count, "match", "table_entries", "buffers_made", "buffers_reused", "reward_tokens", "draft_tokens")
     | _each(_share, "mean_confidence", "judge_threshold", "reward", "following")
     | _each(_real, "lambda", "rating", "score")
-    | _each(_time, "early_ms")
+    | _each(_time, "early_ms", "network_ms")
     | _each(_distance, "expected", "expected_ms", "least", "branches", "branches_least")
     | {"where": _text, "phi": _sum_of_entropies, "stop_entropy": _sum_of_entropies, "meta_path": _tokens}
     | {"window": _levels}

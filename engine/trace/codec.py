@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any, Union, get_args, get_origin, is_typeddict
 
 from engine.errors import TraceError, unknown
+from engine.trace import outcome
 from engine.trace.events import (
     GUARANTEES,
     NODE_STATES,
@@ -65,6 +66,8 @@ def event_from_json(data: object) -> Event:
         event: Event = _read(KINDS[kind], data)
     except _Wrong as wrong:
         raise TraceError(str(_Wrong(wrong.said, (kind, *wrong.path)))) from None
+    if isinstance(event, Round):
+        outcome.bill(event)
     return event
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from engine.errors import ConfigError
+from engine.trace import outcome
 from engine.trace.events import RunStarted
 from engine.trace.sums import Recorded, Sums, as_list, speedups
 
@@ -76,7 +77,7 @@ def check_baseline(trace: Recorded, baseline: Recorded) -> None:
 
 def unfair(trace: Recorded, baseline: Recorded) -> str:
     """What makes a quotient of the two speeds mean nothing, for example "another prompt"; empty if it is fair."""
-    if any(event.drafted for event in baseline.rounds):
+    if any(map(outcome.drafts, baseline.rounds)):
         return "a draft"
     if baseline.head.guarantee == "lossy":
         return "another distribution"

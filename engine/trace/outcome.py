@@ -32,6 +32,29 @@ def in_place(event: Round) -> bool:
     return not event.drafted and not event.fed and "iteration" in event.extras
 
 
+def bill(event: Round) -> None:
+    """Move the time of a network that writes in place from the draft's to other time, of which `network_ms` then tells
+    it: nothing is drafted. Older traces have it as the draft's; the time of the round stays what it was."""
+    if in_place(event) and event.draft_ms and "network_ms" not in event.extras:
+        event.extras["network_ms"] = event.draft_ms
+        event.draft_ms, event.other_ms = 0.0, event.other_ms + event.draft_ms
+
+
+def searched(event: Round) -> bool:
+    """Whether the round is a step of a beam search: its nodes are what the beams hold, and no draft."""
+    return "beams" in event.extras
+
+
+def drafts(event: Round) -> int:
+    """Draft tokens of the round; what beams hold is none."""
+    return 0 if searched(event) else event.drafted
+
+
+def kept(event: Round) -> int:
+    """Draft tokens accepted; what all beams hold has settled, and nobody tested it."""
+    return 0 if searched(event) else event.accepted
+
+
 def beside(event: Round) -> int:
     """How many tokens the target read in the same pass that are no draft tokens (lookahead decoding's window)."""
     told = event.extras.get("beside")
@@ -67,6 +90,8 @@ def rejects(event: Round) -> bool:
 
 def rejected(event: Round) -> int | None:
     """Draft tokens rejected. Without nodes it follows for a chain (at most one), and is unknown for a tree."""
+    if searched(event):
+        return 0
     if event.nodes or not event.drafted:
         return sum(node.state in REJECTED for node in tested(event))
     if "reward" in event.extras:  # a step is accepted or rejected as a whole
@@ -81,6 +106,8 @@ def _cut(event: Round) -> bool:
 
 def penalised(event: Round) -> int | None:
     """Draft tokens whose entropy trigger fired (EASD), whatever became of them; None where no nodes were recorded."""
+    if searched(event):
+        return 0
     if event.nodes or not event.drafted:
         return sum(node.state == "vetoed" or _fired(node.reason or {}) for node in tested(event))
     return None

@@ -131,6 +131,7 @@ class RoundExtras(_Named, total=False):
     judge_threshold: float  # the judge's own
     reward: float | None  # of the drafted step, by a process reward model
     reward_tokens: int  # that it read for that
+    network_ms: float  # of other_ms: what a network took that writes a text in place
     early_ms: float  # of other_ms: what the rule took before the target's call, where it decided then
     expected: float  # tokens of the round, by a length or size that was chosen
     expected_ms: float  # and its time, by what was measured

@@ -78,6 +78,7 @@ class Sums:
     verify_ms: float = 0.0
     other_ms: float = 0.0
     reward_ms: float = 0.0  # of that, in the process reward model
+    network_ms: float = 0.0  # and in a network that writes in place
     prefill_ms: float | None = 0.0
 
     @classmethod
@@ -98,7 +99,8 @@ class Sums:
     def of_rounds(cls, rounds: Iterable[Round]) -> "Sums":
         """Those of some rounds: without tokens and prefill, which belong to a run."""
         kept = list(rounds)
-        drafting = [event for event in kept if event.drafted]
+        drafting = [event for event in kept if outcome.drafts(event)]
+        idle = [event for event in kept if outcome.searched(event)]  # their tree is no draft, and no draft's time
         ranks = [(outcome.tcr(event), event.drafted + 1) for event in drafting]
         known = [(rank, size) for rank, size in ranks if rank is not None]
         stops = [event for event in drafting if outcome.rejects(event)]
@@ -108,8 +110,8 @@ class Sums:
             reward_calls=sum("reward" in event.extras for event in kept),
             reward_tokens=sum(int(event.extras.get("reward_tokens") or 0) for event in kept),
             verify_tokens=sum(event.fed for event in kept),
-            drafted=sum(event.drafted for event in kept),
-            accepted=sum(event.accepted for event in kept),
+            drafted=sum(map(outcome.drafts, kept)),
+            accepted=sum(map(outcome.kept, kept)),
             rejected=_sum(map(outcome.rejected, kept)),
             penalised=_sum(map(outcome.penalised, kept)),
             drafting=len(drafting),
@@ -119,14 +121,15 @@ class Sums:
             deepest=max((event.levels for event in drafting), default=0),
             ended=_histogram([event.accepted for event in drafting]),
             stopped=_histogram([event.accepted for event in stops]),
-            accepted_counts=_histogram([event.accepted for event in kept]),
+            accepted_counts=_histogram([outcome.kept(event) for event in kept]),
             tcr_counts=_histogram([rank for rank, _ in known]),
             tcr_quarter=sum(rank <= QUARTER * size for rank, size in known),
-            draft_ms=sum(event.draft_ms for event in kept),
+            draft_ms=sum(event.draft_ms for event in kept if not outcome.searched(event)),
             step_ms=sum(event.draft_ms for event in drafting),
             verify_ms=sum(event.verify_ms for event in kept),
-            other_ms=sum(event.other_ms for event in kept),
+            other_ms=sum(event.other_ms for event in kept) + sum(event.draft_ms for event in idle),
             reward_ms=sum(event.extras.get("early_ms") or 0.0 for event in kept if "reward" in event.extras),
+            network_ms=sum(event.extras.get("network_ms") or 0.0 for event in kept),
         )
 
     @classmethod
@@ -139,7 +142,12 @@ class Sums:
         values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in found.items()
         }
-        return cls(**({"steps": values.get("levels", 0)} | values))  # older sums have none
+        older = {"steps": values.get("levels", 0)}
+        if values.get("iterations") and not values.get("drafted") and "network_ms" not in values:
+            spent = values.get("draft_ms", 0.0)  # older sums have it as the draft's
+            older |= {"network_ms": spent}
+            values |= {"draft_ms": 0.0, "other_ms": values.get("other_ms", 0.0) + spent}
+        return cls(**(older | values))
 
     def to_json(self) -> dict[str, Any]:
         """As JSON types."""
@@ -181,6 +189,7 @@ class Sums:
             "verify_s": self.verify_ms / 1e3,
             "other_s": self.other_ms / 1e3,
             "reward_s": self.reward_ms / 1e3,
+            "network_s": self.network_ms / 1e3,
             "cost_ratio": None if step is None else ratio(step, call),
             "prefill_s": None if self.prefill_ms is None else self.prefill_ms / 1e3,
             "tokens_per_s": self.tokens_per_s,

@@ -18,9 +18,11 @@ import {
 import { draftedNothing, guaranteeOf } from "../../app/static/run/guarantee.js";
 import { addEvent, makeRun, statsOf } from "../../app/static/run.js";
 import { iterationAt } from "../../app/static/stage/scoreinput.js";
+import { budget } from "../../app/static/stage/sharefigures.js";
 import { paintIterations, paintSpans } from "../../app/static/stage/trackpaint.js";
 import { trackOf } from "../../app/static/stage/tracks.js";
 import { whyNone } from "../../app/static/stage/treegrid.js";
+import { clockParts, paintTimeline } from "../../app/static/timelinepaint.js";
 import { card, head } from "./runs.js";
 
 const [A, B, C, MASK] = [5, 6, 7, 0];
@@ -50,9 +52,9 @@ function made(more = {}) {
       origin: "placed",
       round: index,
     }));
-    const extras = { iteration: index + 1, places: 3, written: 2, open: last ? 0 : 1 };
+    const extras = { iteration: index + 1, places: 3, written: 2, open: last ? 0 : 1, network_ms: 4 };
     const plain = { kind: "round", index, start: 0, drafted: 0, fed: 0, levels: 0, accepted: 0, path: [], nodes: [] };
-    const times = { draft_ms: 4, verify_ms: 0, other_ms: 1 };
+    const times = { draft_ms: 0, verify_ms: 0, other_ms: 5 };
     const pieces = index ? {} : { [A]: "<5>", [B]: "<6>", [C]: "<7>", [MASK]: "<mask>" };
     addEvent(run, { ...plain, ...times, extras, canvas, pieces, tokens: last ? tokens : [], emitted: last ? 3 : 0 });
   });
@@ -125,6 +127,34 @@ test("iterations are no target calls, and nothing is said of drafts", () => {
   assert.equal(draftedNothing(run), "");
   assert.match(guaranteeOf(run).words, /no target checks it/);
   assert.match(whyNone(run, run.rounds[1], 0), /Written in place/);
+});
+
+test("the time of a text that is written in place is its network's: no draft's, and no target's", () => {
+  const run = made();
+  const parts = (rounds) => budget(run, rounds).map(({ words, value }) => [words, value]);
+  assert.deepEqual(parts(run.rounds), [
+    ["network", 8 / 3],
+    ["other", 2 / 3],
+  ]);
+  assert.deepEqual(clockParts([run]), [["--overlap", "network"]]);
+  const chain = { rounds: [{ drafted: 2, extras: {} }], card: {} };
+  assert.deepEqual(
+    clockParts([chain, run]).map(([, words]) => words),
+    ["drafting", "target call", "network"],
+  );
+  assert.deepEqual(clockParts([{ rounds: [], card: { writer: "nat" } }]), []);
+  const store = { ...storeOf(run, 2), time: { mode: "clock" }, span: () => 10, focus: () => null };
+  const sheet = { width: 110, height: 40, row: 10, gap: 2, left: 0, rows: [run], names: [""], over: -1, head: null };
+  const c = pen();
+  paintTimeline(c, store, sheet, (name) => name);
+  assert.deepEqual(
+    c.drawn.map(([colour, , x]) => [colour, x]),
+    [
+      ["--overlap", 1],
+      ["--overlap", 51],
+    ],
+    "nothing of a draft's colour",
+  );
 });
 
 test("before the last iteration the canvas takes the text's place", () => {

@@ -2,11 +2,16 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { FIGURES } from "../../app/static/aggregates/figures.js";
 import { factsOf, lanesOf } from "../../app/static/learn/onstage.js";
+import { byPosition, incomparable, summary, tested } from "../../app/static/numbers.js";
 import { callWords, tauWords } from "../../app/static/run/calls.js";
 import { sorted } from "../../app/static/stage/bands.js";
 import { figuresOf } from "../../app/static/stage/heads.js";
+import { budget, ranksOf } from "../../app/static/stage/sharefigures.js";
+import { whyNone } from "../../app/static/stage/treegrid.js";
 import { createStore } from "../../app/static/store.js";
+import { clockParts } from "../../app/static/timelinepaint.js";
 import { round, trace } from "./runs.js";
 
 test("the numbers of each lane of a method, and none of one that did not run", () => {
@@ -52,6 +57,40 @@ test("the numbers of each lane of a method, and none of one that did not run", (
   assert.equal(figuresOf(store, store.runs.get("silent"), null, null).called, "1 target call");
   assert.equal(sorted(store, "calls").at(-1), "alone", "it has no place among calls of the target");
   assert.deepEqual([callWords({ rounds: 0, calls: 0, drafted: 0 }), tauWords(null, "–")], ["0 target calls", ""]);
+});
+
+test("what the beams of a search hold is no draft, and what of it settles is not accepted", () => {
+  const beams = (settled, more) =>
+    round({ drafted: 4, accepted: settled, draft_ms: 1, verify_ms: 8, other_ms: 1, ...more, extras: { beams: 2 } });
+  const store = createStore();
+  const chain = [round({ drafted: 4, accepted: 2, verify_ms: 10 })];
+  store.load([
+    trace("searched", [beams(2), beams(0), { ...beams(0), nodes: [], drafted: 0 }], { guarantee: "lossy" }),
+    trace("chain", chain),
+  ]);
+  const [run, drafts] = ["searched", "chain"].map((key) => store.runs.get(key));
+  const told = Object.fromEntries(factsOf(store, run).map(([name, value]) => [name, value]));
+  assert.deepEqual([told["target calls"], told.tokens, told.drafted, told.accepted], ["3", "5", undefined, undefined]);
+  assert.equal(figuresOf(store, run, null, null).accepted, null);
+  const found = summary(run.rounds);
+  assert.deepEqual([found.drafted, found.accepted, found.drafting, found.costRatio], [0, 0, 0, null]);
+  assert.deepEqual(found.histogram, [3]);
+  assert.deepEqual(byPosition(run.rounds).accepted, []);
+  assert.deepEqual([tested(run.rounds, () => 1).length, tested(drafts.rounds, () => 1).length], [0, 3]);
+  assert.deepEqual(
+    budget(run, run.rounds).map(({ words, value }) => [words, value * 5]),
+    [
+      ["target", 24],
+      ["other", 6],
+    ],
+  );
+  assert.deepEqual(clockParts([run]), []);
+  assert.equal(ranksOf(run.rounds).n, 0);
+  assert.ok(FIGURES.filter(({ id }) => id !== "time").every(({ needs }) => !needs(run.rounds)));
+  assert.ok(FIGURES.some(({ id, needs }) => id === "position" && needs(drafts.rounds)));
+  assert.equal(incomparable(drafts, run), "another distribution");
+  assert.match(whyNone(run, run.rounds[2], 4), /^All that the beams hold here has settled/);
+  assert.deepEqual(sorted(store, "calls"), ["chain", "searched"]);
 });
 
 test("no lane is told as faster than one that was asked something else, or ran in another process", () => {

@@ -4,7 +4,7 @@
 import { count, s } from "../dom.js";
 import { label, nats, percent } from "../draw.js";
 import { makeFilter } from "../filterkinds.js";
-import { sizeOf, tcrOf } from "../numbers.js";
+import { drafting, sizeOf, tcrOf } from "../numbers.js";
 import { bar, frame, line, marker, point } from "./charts.js";
 
 /**
@@ -15,12 +15,12 @@ import { bar, frame, line, marker, point } from "./charts.js";
  */
 
 /** @param {readonly Round[]} rounds */
-const isTree = (rounds) => rounds.some((round) => round.drafted > round.levels);
+const isTree = (rounds) => drafting(rounds).some((round) => round.drafted > round.levels);
 
 /** Rounds with a draft and their rank. @param {readonly Round[]} rounds */
 const ranked = (rounds) =>
-  rounds.flatMap((round) => {
-    const rank = round.drafted > 0 ? tcrOf(round) : null;
+  drafting(rounds).flatMap((round) => {
+    const rank = tcrOf(round);
     return rank === null ? [] : [{ rank, round }];
   });
 

@@ -32,7 +32,9 @@ export function factsOf(store, run) {
   const silent = draftedNothing(run);
   /** @type {(Fact | null)[]} */
   const facts = [
-    ["target calls", String(stats.calls), "target-call"],
+    stats.iterations
+      ? ["iterations", String(stats.iterations), null]
+      : ["target calls", String(stats.calls), "target-call"],
     writesAlone(stats) ? ["draft calls", String(stats.rounds), null] : null,
     ["tokens", String(stats.tokens), null],
     stats.tau === null ? null : ["tokens a call", perCall(stats.tau), "tau"],

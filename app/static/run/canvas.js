@@ -13,6 +13,17 @@ export const STEPS = 5; // colours of the scale, --placed-1 to --placed-5
 /** Whether a round is an iteration: nothing was drafted, and no target asked. @param {Round} round */
 export const isIteration = ({ drafted, fed, extras }) => !drafted && !fed && extras?.iteration !== undefined;
 
+/** Whether a round is a step of a beam search: its nodes are what the beams hold, and no draft.
+ * @param {Pick<Round, "extras">} round */
+export const isSearch = ({ extras }) => extras?.beams !== undefined;
+
+/** Draft tokens of a round; what beams hold is none. @param {Pick<Round, "drafted" | "extras">} round */
+export const draftOf = (round) => (isSearch(round) ? 0 : round.drafted);
+
+/** Draft tokens accepted in a round; what all beams hold has settled, and nobody tested it.
+ * @param {Pick<Round, "accepted" | "extras">} round */
+export const keptOf = (round) => (isSearch(round) ? 0 : round.accepted);
+
 /** Whether a run writes its text in place; its card says so before a round has come.
  * @param {Pick<Run, "card" | "rounds">} run */
 export const inPlace = ({ card, rounds }) => card.writer === "nat" || (rounds.length > 0 && rounds.every(isIteration));

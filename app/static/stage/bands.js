@@ -3,6 +3,7 @@
 
 import { titleOf } from "../columns.js";
 import { sizeOf, tcrOf } from "../numbers.js";
+import { draftOf } from "../run/canvas.js";
 import { shownFigures } from "../run/spread.js";
 import { stepOf } from "../run/steps.js";
 import { across, forcedOf } from "../run.js";
@@ -60,7 +61,7 @@ function addRound(band, round) {
     deep,
     accepted: round.accepted,
     breadth,
-    rank: round.drafted > 0 ? tcrOf(round) : null,
+    rank: draftOf(round) > 0 ? tcrOf(round) : null,
     size: sizeOf(round),
   });
 }

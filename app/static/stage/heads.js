@@ -22,7 +22,7 @@ const SHORT = 40; // letters of an answer that has room in two lines
 const LONG = 20; // letters of a name that stands in two lines of a folded band,
 const BESIDE = 15; // and beside more than a guarantee of one word
 
-/** @typedef {{calls: number, called: string, tau: number|null, accepted: number|null, of: string,
+/** @typedef {{called: string, tau: number|null, accepted: number|null, of: string,
  *   perSecond: number|null, ratio: number|null, guarantee: string, sign: string, parts: number|null,
  *   agrees: number|null, answer: import("../run/answer.js").Told|null, failed: string, silent: string,
  *   again: import("../types/analysis.js").Repeated|null}} Figures */
@@ -33,7 +33,6 @@ export function figuresOf(store, run, reference, parts) {
   const { stats, tau, accepted, perSecond, ratio, again } = shown;
   const { name: guarantee, sign } = guaranteeOf(run);
   return {
-    calls: stats.calls,
     called: callWords(stats),
     tau,
     accepted,
@@ -96,7 +95,7 @@ export function updateHead(
   item.arrow.textContent = place.folded ? "▸" : "▾";
   item.arrow.setAttribute("aria-expanded", String(!place.folded));
   item.arrow.setAttribute("aria-label", place.folded ? `Open the tracks of ${name}` : `Fold ${name} to its spans`);
-  const { calls, called, tau, accepted, perSecond, ratio, guarantee, answer, failed, silent, again } = figures;
+  const { called, tau, accepted, perSecond, ratio, guarantee, answer, failed, silent, again } = figures;
   const speed = ratio ? times(ratio) : `${rate(perSecond)}/s`;
   const folded = place.folded && !narrow;
   const [n, ...what] = called.replace("target ", "").split(" ");
@@ -111,7 +110,7 @@ export function updateHead(
       ? [
           item.kind,
           ...(answers ? [rightOrWrong(answer)] : []),
-          h("b", { text: String(calls) }),
+          h("b", { text: n, title: called }),
           h("b", { text: perCall(tau) }),
           h("b", { text: speed }),
         ]

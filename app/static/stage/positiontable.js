@@ -5,6 +5,7 @@ import { columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { fmt, importance, nats, pieceOf, prob, SIGNS, stateOf } from "../draw.js";
 import { tcrOf } from "../numbers.js";
+import { draftOf } from "../run/canvas.js";
 import { stepOf } from "../run/steps.js";
 import { across } from "../run.js";
 import { partsAt, referenceOf } from "./bands.js";
@@ -28,7 +29,7 @@ export function entryAt(store, run, pos) {
   const round = run.rounds[column.round];
   const { node, token } = column;
   const state = column.ghost && node?.state === "vetoed" ? "vetoed" : stateOf(token, column.ghost ? null : node);
-  return { column, round, node, token, state, other, tcr: round.drafted ? tcrOf(round) : null };
+  return { column, round, node, token, state, other, tcr: draftOf(round) ? tcrOf(round) : null };
 }
 
 /** One line of a method at a position: "accepted, p 0.44, draft rank 2".

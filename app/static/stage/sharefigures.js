@@ -166,8 +166,8 @@ const time = {
   id: "time",
   name: "Time budget",
   caption:
-    "Milliseconds a token: in the drafter, in the target, in a reward model where there is one, and in none. The " +
-    "prefill lies outside.",
+    "Milliseconds a token: in the drafter, in the target, in a reward model or a network that writes in place where " +
+    "there is one, and in none. The prefill lies outside.",
   none: "No rounds yet.",
   of: (rounds) => `over ${count(summary(rounds).tokens, "token")}`,
   needs: (rounds) => rounds.length > 0,

@@ -148,7 +148,7 @@ export const TRACKS = [
     none: "no drafts",
     label: () => "draft breadth",
     word: "draft-tree",
-    has: (run) => drafted(run.rounds),
+    has: (run) => run.rounds.some((round) => round.drafted > 0), // what beams hold has a breadth, too
     top: () => 1,
     paint: paintTree,
   },

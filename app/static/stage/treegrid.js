@@ -8,7 +8,7 @@ import { count, h } from "../dom.js";
 import { legend, rich, SIGNS } from "../draw.js";
 import { offer } from "../figure.js";
 import { pictureOf } from "../picture.js";
-import { inPlace } from "../run/canvas.js";
+import { inPlace, isSearch } from "../run/canvas.js";
 import { SAYS } from "../run/phases.js";
 import { across, neverRan } from "../run.js";
 import { buildTree } from "../tree/figure.js";
@@ -48,6 +48,7 @@ export function whyNone(run, round, pos) {
   if (!round && run.end && pos >= run.tokens.length) return `The text ended at position ${run.tokens.length - 1}.`;
   if (!round) return "Not decoded yet.";
   if (round.nodes?.length) return "";
+  if (isSearch(round)) return "All that the beams hold here has settled: there is no tree.";
   if (round.drafted)
     return `${count(round.drafted, "draft token")} made; this trace was recorded lightly, without drafts.`;
   if (run.tokens.length && run.tokens.every((token) => signOf(token) === "alone"))
@@ -59,7 +60,7 @@ export function whyNone(run, round, pos) {
 /** Why nothing of a draft was accepted, an empty string where something was.
  * @param {import("../types/trace.js").Round | null} round */
 export function whyLost(round) {
-  if (!round?.nodes?.length || round.accepted > 0) return "";
+  if (!round?.nodes?.length || round.accepted > 0 || isSearch(round)) return "";
   const index = rejectedNode(round);
   const why = (index === null ? null : round.nodes[index].why) ?? round.tokens?.[0]?.why ?? "";
   return `Nothing accepted. ${why}`;
@@ -227,9 +228,11 @@ export function mount(element, store, lab) {
     card.box.setAttribute("role", why ? "group" : "tree");
     card.box.setAttribute("aria-label", `Draft of ${nameOf(store, run)}`);
     const { inside } = store.time;
-    const decided = half && inside ? SAYS[inside] : `${round?.accepted} accepted`;
+    const held = round !== null && isSearch(round);
+    const decided = half && inside ? SAYS[inside] : `${round?.accepted} ${held ? "settled" : "accepted"}`;
+    const nodes = count(round?.nodes?.length ?? 0, held ? "token" : "draft token");
     card.words.textContent = round?.nodes?.length
-      ? `round ${index}: ${count(round.nodes.length, "draft token")}, ${decided}${other}`
+      ? `round ${index}: ${nodes}${held ? " of the beams" : ""}, ${decided}${other}`
       : "";
     const said = whyLost(round);
     card.lost.hidden = !said;

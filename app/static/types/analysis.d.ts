@@ -38,6 +38,8 @@ export interface Verdict {
   readonly other_share: number;
   /** in a process reward model */
   readonly reward_share: number;
+  /** in a network that writes in place */
+  readonly network_share: number;
   /** share of the rounds that had a draft */
   readonly active: number;
   /** a target call of this run / one of the baseline */

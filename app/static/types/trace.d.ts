@@ -156,6 +156,8 @@ export interface RoundExtras {
   readonly reward?: number | null;
   /** that it read for that */
   readonly reward_tokens?: number;
+  /** of other_ms: what a network took that writes a text in place */
+  readonly network_ms?: number;
   /** of other_ms: what the rule took before the target's call, where it decided then */
   readonly early_ms?: number;
   /** tokens of the round, by a length or size that was chosen */

@@ -159,6 +159,8 @@ def test_a_beam_search_is_no_speculation() -> None:
     """What its beams hold is the target's own: no position of a draft pays or does not."""
     searched = run(["aaa"] * 7 + ["ard"])
     searched.head.rule = "beams"
+    for event in searched.rounds:
+        event.extras["beams"] = 2
     said = verdict(searched, ar([1] * 8))
     assert (said.cause, said.cost_ratio, said.worth) == ("searched", None, 0)
     assert said.line.endswith(" tokens a target call.") and said.speedup
@@ -328,7 +330,7 @@ PAYS: dict[str, Any] = {
 def test_the_cause_is_the_first_that_fits(moved: dict[str, Any], cause: str) -> None:
     at = PAYS | moved
     found = at | {"accept_by_depth": {"depth": list(range(at["depths"]))}}
-    shares = Shares(at["draft"], at["reward"], at["reward"] + at["other"])
+    shares = Shares(at["draft"], at["reward"], 0.0, at["reward"] + at["other"])
     assert _cause(found, at["calls"], at["gain"], shares, at["active"], at["call"], at["worth"]) == cause
 
 

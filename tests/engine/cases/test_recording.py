@@ -86,12 +86,14 @@ def test_a_recording_that_is_made_anew_keeps_its_times_where_its_rounds_are_the_
     assert old.end is not None and new.end is not None
     for event in new.rounds:
         event.draft_ms = event.verify_ms = event.other_ms = 99.0
+        event.extras["network_ms"] = 50.0
     new.end.total_ms, new.rounds[0].nodes[-1].state = 999.0, "discarded"
+    old.rounds[0].extras["network_ms"] = 0.5
     found = with_times_of(new, old)
     assert found is not None and found.rounds[0].nodes[-1].state == "discarded"
     times = ("draft_s", "verify_s", "other_s", "prefill_s", "tokens_per_s")
     assert [found.metrics()[name] for name in times] == [sd().metrics()[name] for name in times]
-    assert found.end is old.end
+    assert found.end is old.end and found.rounds[0].extras["network_ms"] == 0.5
     assert found.head is old.head and new.rounds[0].draft_ms == 99.0
     new.rounds[-1].fed += 1
     assert with_times_of(new, old) is None

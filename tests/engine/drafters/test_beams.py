@@ -21,6 +21,7 @@ from engine.files.places import ROOT
 from engine.lab import Lab
 from engine.rules.beams import _down
 from engine.tasks import load_problems
+from engine.trace.metrics import metrics
 from engine.trace.store import Trace
 from engine.trees.beams import STOPPING, Beam, BeamSearch
 from tests.engine.once import loaded_once
@@ -158,6 +159,20 @@ def test_a_trace_shows_the_beams_and_what_survives(zoo: Zoo) -> None:
         assert (
             why(trace.head, event, node=i, pieces=trace.pieces).split(":")[0] == name.removeprefix("beam_").capitalize()
         )
+    found = metrics(trace)
+    nothing = ("drafted", "accepted", "rejected", "discarded", "penalised_rate", "draft_s")
+    assert [found[name] for name in nothing] == [0] * 6, "what the beams hold is no draft"
+    absent = ("accept_rate_drafted", "accept_rate_tested", "rollback_rate", "penalised_per_tested", "cost_ratio")
+    assert [found[name] for name in absent] == [None] * 5
+    assert found["accept_by_depth"]["depth"] == found["tcr_histogram"]["counts"] == [] and not identities(trace)
+    assert found["rounds"] == len(trace.rounds) and found["verify_tokens"] == sum(r.fed for r in trace.rounds)
+    spent = [sum(getattr(r, name) for r in trace.rounds) / 1e3 for name in ("draft_ms", "other_ms")]
+    assert found["other_s"] == pytest.approx(sum(spent)) and spent[0] > 0
+    plain = lab.run("ar", [5, 9, 2, 7], max_new_tokens=16)
+    with pytest.raises(ConfigError, match="another distribution"):
+        metrics(plain, trace)
+    last = max((r for r in trace.rounds if r.accepted), key=lambda r: r.index)
+    assert f"of which {last.accepted} settled now" in why(trace.head, last, pieces=trace.pieces)
     final = tuple(trace.token_ids)
     for r in trace.rounds:  # what settled is never taken back, and what all beams left is no part of the response
         for node in r.nodes:

@@ -22,6 +22,7 @@ from engine.nat.canvas import Canvas
 from engine.runs.assets import LOADERS, SYSTEMS, load_asset
 from engine.trace.metrics import metrics
 from engine.trace.store import Trace
+from engine.trace.sums import Sums
 from tests.engine.crossed import SOURCE, Crossed
 from tests.engine.nat_made import CANVASES, TEXT, Played, playing
 from tests.engine.zoo import EOS, PAD, Zoo
@@ -48,7 +49,7 @@ def test_rounds_are_iterations_and_the_last_one_is_the_text(lab: Lab) -> None:
     assert {token.origin for token in trace.tokens} == {"placed"} and trace.head.guarantee == "lossy"
     told = [(cell.iteration, cell.before) for cell in trace.rounds[1].canvas or ()]
     assert told == [(1, None), (2, 30), (1, None), (2, 40), (2, None)]
-    assert [event.extras for event in trace.rounds] == [
+    assert [{name: n for name, n in event.extras.items() if name != "network_ms"} for event in trace.rounds] == [
         {"iteration": 1, "places": 5, "written": 4, "open": 1},
         {"iteration": 2, "places": 5, "written": 3, "open": 0},
         {"iteration": 3, "places": 5, "written": 1, "open": 0},
@@ -64,9 +65,10 @@ def test_rounds_are_iterations_and_the_last_one_is_the_text(lab: Lab) -> None:
 def test_the_target_is_never_asked_and_nothing_counts_as_a_draft(lab: Lab, trace: Trace) -> None:
     for event in trace.rounds:
         assert (event.fed, event.drafted, event.accepted, event.verify_ms) == (0, 0, 0, 0.0) and not event.nodes
-        assert event.draft_ms > 0 and "early_ms" not in event.extras
+        assert event.draft_ms == 0.0 < event.extras["network_ms"] <= event.other_ms and "early_ms" not in event.extras
     plain = lab.run("ar", SOURCE, max_new_tokens=12)
     found = metrics(trace, plain)
+    assert (found["draft_s"], found["verify_s"]) == (0.0, 0.0) and 0 < found["network_s"] <= found["other_s"]
     assert (found["iterations"], found["rounds"], found["tau"], found["cost_ratio"]) == (3, 0, None, None)
     assert (found["drafted"], found["accept_rate_drafted"], found["rollback_rate"]) == (0, None, None)
     assert found["speedup"] > 0 and metrics(plain)["iterations"] == 0
@@ -74,11 +76,33 @@ def test_the_target_is_never_asked_and_nothing_counts_as_a_draft(lab: Lab, trace
         metrics(plain, trace)
     told = verdict(trace, plain)
     assert told.cause == "written in place" and "3 iterations, and the target was never asked" in told.why
+    shares = (told.draft_share, told.network_share, told.other_share)
+    spent = sum(event.other_ms for event in trace.rounds) / 1e3
+    assert shares == pytest.approx((0.0, found["network_s"] / spent, 1 - found["network_s"] / spent))
     parted = divergence(plain, trace)
     assert parted is not None and parted.cause == "written in place"
     shown = proof("cmlm", {"ar": plain, "cmlm": trace}, {"ar": "AR", "cmlm": "CMLM"}, {"canvas": None})
     assert "wrote without the target" in shown.text and shown.checked == 15 and not shown.faults
     assert list(rounds_df(trace)["x_iteration"]) == [1, 2, 3]
+
+
+def test_an_older_trace_is_told_as_one_of_today(trace: Trace) -> None:
+    """It has the time of the network as the draft's; whoever reads it finds it where it belongs, and as long a round."""
+    lines = [json.loads(line) for line in trace.to_lines()]
+    for line in lines[1:-1]:
+        spent = line["extras"].pop("network_ms")
+        line["draft_ms"], line["other_ms"] = spent, line["other_ms"] - spent
+    found = Trace.loads("\n".join(json.dumps(line) for line in lines))
+    assert metrics(found)["network_s"] == metrics(trace)["network_s"] and metrics(found)["draft_s"] == 0.0
+    assert [event.other_ms for event in found.rounds] == pytest.approx([event.other_ms for event in trace.rounds])
+    assert list(Trace.loads(found.to_bytes()).to_lines()) == list(found.to_lines())
+    older = Sums.of_run(trace).to_json()
+    older["draft_ms"] = older.pop("network_ms")
+    older["other_ms"] -= older["draft_ms"]
+    told, now = Sums.from_json(older).numbers(), Sums.of_run(trace).numbers()
+    assert [told[name] for name in ("draft_s", "network_s", "other_s")] == pytest.approx(
+        [now[name] for name in ("draft_s", "network_s", "other_s")]
+    )
 
 
 def test_no_pass_of_the_target_runs_and_a_method_that_lives_on_begins_anew(
