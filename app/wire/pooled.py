@@ -41,6 +41,7 @@ class PoolMethod(TypedDict):
     runs: int
     generated: int
     calls: int
+    iterations: NotRequired[int]  # of texts that are written in place; an index has none
     tokens: int  # given to the target, roots included
     calls_each: Mean | None
     tokens_each: Mean | None

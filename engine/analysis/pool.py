@@ -108,6 +108,7 @@ def _row(label: str, runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trac
         "runs": len(runs),
         "generated": found["tokens"],
         "calls": found["rounds"],
+        "iterations": found["iterations"],
         "tokens": found["verify_tokens"],
         "calls_each": as_json(mean_interval([c[1] / c[3] for c in counts], positive=True)),
         "tokens_each": as_json(mean_interval([c[2] / c[3] for c in counts], positive=True)),

@@ -33,7 +33,17 @@ from engine.tasks.marking import marking
 from engine.tasks.prompts import Prompt
 from engine.trace.store import Trace, sound
 
-COLUMNS = ("tokens", "rounds", "verify_tokens", "tau", "accept_rate_tested", "tokens_per_s", "cost_ratio", "speedup")
+COLUMNS = (
+    "tokens",
+    "rounds",
+    "iterations",  # where a method has some
+    "verify_tokens",
+    "tau",
+    "accept_rate_tested",
+    "tokens_per_s",
+    "cost_ratio",
+    "speedup",
+)
 BY_CATEGORY = ("prompts", "tokens", "tau", "accept_rate_tested", "tokens_per_s", "speedup")
 ALL = "all"
 TABLE = "table.json"
@@ -330,9 +340,10 @@ class _Rows:
 
 def as_text(table: dict[str, dict[str, Any]]) -> str:
     """The tables for a terminal: counts and speeds, quality with its intervals, and each category of prompts."""
-    lines = [f"{'method':28}" + "".join(f"{column:>20}" for column in COLUMNS)]
+    columns = [name for name in COLUMNS if name != "iterations" or any(row.get(name) for row in table.values())]
+    lines = [f"{'method':28}" + "".join(f"{column:>20}" for column in columns)]
     lines += [
-        f"{name:28}" + "".join(f"{_cell(row.get(column)):>20}" for column in COLUMNS) for name, row in table.items()
+        f"{name:28}" + "".join(f"{_cell(row.get(column)):>20}" for column in columns) for name, row in table.items()
     ]
     lines += ["", *quality_lines({name: row["quality"] for name, row in table.items()})]
     categories = dict.fromkeys(category for row in table.values() for category in row.get("categories", ()))

@@ -102,6 +102,30 @@ test("seconds have as many decimals down a column", () => {
   );
 });
 
+test("what never asks the target has no calls, and what writes in place its iterations", () => {
+  const placed = { ...row("Placed"), calls: 0, tokens: 0, iterations: 40, tau: null };
+  const alone = { ...row("Alone"), calls: 0, tokens: 0, iterations: 0, tau: null };
+  const [{ columns, caption, rows }] = tablesOf(section(row("AR"), placed, alone), "");
+  assert.deepEqual(columns.slice(1, 6), [
+    "calls",
+    "calls a prompt",
+    "iterations",
+    "tokens checked",
+    "tokens checked a prompt",
+  ]);
+  assert.deepEqual(
+    rows.map((cells) => cells.slice(1, 5)),
+    [
+      ["4", "2.0 (1.0 to 3.0)", "–", "9"],
+      ["–", "–", "40", "–"],
+      ["–", "–", "–", "–"],
+    ],
+  );
+  assert.match(caption, /the target is never asked.*Iterations/);
+  const [usual] = tablesOf(section(row("AR")), "");
+  assert.ok(!usual.columns.includes("iterations") && !/never asked|Iterations/.test(usual.caption));
+});
+
 test("a method may be called as what every object has", () => {
   for (const name of ["__proto__", "constructor", "toString"])
     assert.equal(tablesOf(section(row(name)), "")[0].rows[0][0], name);

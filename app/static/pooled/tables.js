@@ -79,12 +79,15 @@ export function tablesOf(section, label, plain = false) {
 /** @param {Section} section @param {Writing} as @returns {Table} */
 function methods(section, as) {
   const ranked = section.methods.some((row) => Object.hasOwn(section.figures, row.label));
+  const placed = section.methods.some((row) => row.iterations);
+  const asked = section.methods.every((row) => row.calls);
   return {
     name: "Methods",
     columns: [
       "method",
       "calls",
       "calls a prompt",
+      ...(placed ? ["iterations"] : []),
       "tokens checked",
       "tokens checked a prompt",
       "tokens a call",
@@ -94,13 +97,16 @@ function methods(section, as) {
     caption:
       "Calls: target calls, prefill outside. Tokens checked: fed to the target, roots included. In brackets 95 % " +
       "over prompts (t; for quotients that of the logarithm, with a prompt left out at a time)." +
+      (asked ? "" : " No calls: the target is never asked.") +
+      (placed ? " Iterations: passes over all places of a text that is written in place." : "") +
       (ranked ? " Within N/4: rounds whose last accepted token ranks in the first quarter." : ""),
     rows: section.methods.map((row) => [
       row.label,
-      as.whole(row.calls),
-      as.spread(row.calls_each, 1),
-      as.whole(row.tokens),
-      as.spread(row.tokens_each, 0),
+      as.whole(row.calls || null),
+      as.spread(row.calls ? row.calls_each : null, 1),
+      ...(placed ? [as.whole(row.iterations || null)] : []),
+      as.whole(row.calls ? row.tokens : null),
+      as.spread(row.calls ? row.tokens_each : null, 0),
       as.spread(row.tau),
       as.spread(row.speedup),
       Object.hasOwn(section.figures, row.label) ? as.percent(within(section.figures[row.label])) : as.none,
@@ -263,7 +269,8 @@ function time(section, as) {
     name: "Where the time goes",
     columns: ["method", "draft, s", "target, s", "other, s", "target's share", "other's share"],
     caption:
-      "Seconds over all runs; other is neither drafter nor target: the decision of the bin, the rule, bookkeeping.",
+      "Seconds over all runs; other is neither drafter nor target: the decision of the bin, the rule, bookkeeping, " +
+      "a reward model, a network that writes in place.",
     rows: section.methods.map((row) => {
       const draft = row.guarantee === "reference" ? 0 : row.draft_s; // without a drafter it is no draft's time
       const other = row.other_s + row.draft_s - draft;

@@ -131,6 +131,8 @@ export interface PoolMethod {
   readonly runs: number;
   readonly generated: number;
   readonly calls: number;
+  /** of texts that are written in place; an index has none */
+  readonly iterations?: number;
   /** given to the target, roots included */
   readonly tokens: number;
   readonly calls_each: Interval | null;

@@ -86,6 +86,11 @@ def test_only_trees_are_drawn() -> None:
     searched, tree = run("beam", [(3, 3, None)]), run("eagle", [(3, 3, None)])
     searched.head.rule = "beams"
     assert list(pool([searched, tree])["sections"][0]["figures"]) == ["EAGLE"], "what beams hold, nobody tests"
+    for event in tree.rounds:
+        event.drafted = event.fed = event.levels = event.accepted = 0
+        event.nodes, event.path, event.extras = [], [], {"iteration": event.index + 1}
+    rows = pool([searched, tree])["sections"][0]["methods"]
+    assert [(row["calls"], row["iterations"]) for row in rows] == [(1, 0), (0, 1)]
 
 
 def test_sections_by_task() -> None:

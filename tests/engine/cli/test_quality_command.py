@@ -85,6 +85,8 @@ def test_speeds_above_a_thousand_are_written_out() -> None:
     row = {"tokens_per_s": 1141.4, "tau": 4.756, "cost_ratio": 0.00135, "tokens": 12345, "quality": {}}
     told = as_text({"dflash": row, "ar": {**row, "tokens_per_s": 999.7}}).splitlines()
     assert told[1].split() == ["dflash", "12345", "-", "-", "4.76", "-", "1141", "0.00135", "-"] and " 1000 " in told[2]
+    header, placed, *_ = as_text({"cmlm": {**row, "rounds": 0, "iterations": 40}}).splitlines()
+    assert dict(zip(header.split(), placed.split(), strict=True))["iterations"] == "40" and "iterations" not in told[0]
 
 
 def test_bench_tells_quality_of_the_answers_it_timed(
