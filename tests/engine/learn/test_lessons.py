@@ -236,3 +236,27 @@ def test_what_finding_drafts_takes_is_that_of_whole_drafts() -> None:
     share = sum(event.draft_ms for event in rounds) / sum(event.verify_ms for event in rounds)
     (step,) = [one for one in lesson.steps if one.title == "Copying"]
     assert some(step.task).after.endswith(f" Finding drafts took {share:.3f} of the target's time.")
+
+
+def test_what_lessons_say_of_their_runs_without_a_number_of_their_own_holds() -> None:
+    """Prose beside the tasks, which no task checks: each claim against the recorded runs."""
+    said = {path.stem: path.read_text(encoding="utf-8") for path in (PRESETS / "lessons").glob("*.md")}
+
+    def told(lesson: str, words: str, name: str) -> Trace:
+        assert words in said[lesson], f"{lesson} no longer says {words!r}"
+        return Trace.load(PRESETS / "traces" / f"{name}.jsonl.gz")
+
+    for lane in ("1", "2"):
+        trace = told("confidence", "all but one of those tested in either lane", f"cm_modes-{lane}-cm_asd")
+        seen = [some(node.confidence) for event in trace.rounds for node in event.nodes if node.state != "discarded"]
+        assert sum(share <= 0.5 for share in seen) == 1
+    chosen = told("draft_length", "those in which a token was rejected have one to three", "left_to_device-2-sd")
+    assert {event.levels for event in chosen.rounds if event.accepted < event.levels} == {1, 2, 3}
+    hot = told("draft_length", "A translation at a high temperature", "sd_loses-1-sd")
+    hard = told("trees", "A translation at temperature 1.5", "tree_hard-1-eagle3")
+    assert [one.head.extras["task"] for one in (hot, hard)] == ["sentences"] * 2
+    assert [one.head.sampling["temperature"] for one in (hot, hard)] == [2.0, 1.5]
+    binned = told("trees", "and where it is lowest it verifies fewer tokens", "tree_templated-2-heterospec")
+    most = max(event.fed for event in told("trees", "EAGLE-3 verified", "tree_templated-1-eagle3").rounds)
+    assert {event.extras["bin"] for event in binned.rounds if event.fed < most} == {0}
+    assert all(event.levels > 8 for event in binned.rounds if event.extras["bin"] <= 2)
