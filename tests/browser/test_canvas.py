@@ -55,6 +55,10 @@ def test_iterations_are_looked_at_one_by_one(visit: Any) -> None:
     head = page.locator('.score .head[data-band="cmlm"]')
     expect(head).to_contain_text("2 iterations")
     expect(head.locator(".labels")).to_contain_text("iterations")
+    head.locator(".arrow").click()
+    expect(head.locator(".figs > b").first).to_have_text("2")  # folded: its iterations, where it had 0 target calls
+    expect(head.locator(".figs > b").first).to_have_attribute("title", "2 iterations")
+    head.locator(".arrow").click()
     page.keyboard.press("3")
     expect(page.locator("[data-tree=cmlm]")).to_contain_text("Written in place, all places at once")
 
