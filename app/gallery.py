@@ -17,7 +17,7 @@ from app.presets import PresetCatalogue
 from engine.errors import LabError
 from engine.files.presets import Preset
 from engine.tasks import check_answer
-from engine.trace.outcome import calls
+from engine.trace.outcome import calls, in_place
 from engine.trace.store import Trace
 
 MOST_IN_TEXT = 6  # methods side by side
@@ -108,7 +108,13 @@ def _parting(traces: Sequence[Trace]) -> dict[str, Any] | None:
 def lane(trace: Trace) -> dict[str, Any]:
     """One run: `spans` are [origin, tokens] in order, so that a thumbnail needs no trace."""
     spans = [[origin, len(list(run))] for origin, run in groupby(token.origin for token in trace.tokens)]
-    return {"title": trace.head.title, "spans": spans, "calls": calls(trace.rounds), "tokens": len(trace.tokens)}
+    return {
+        "title": trace.head.title,
+        "spans": spans,
+        "calls": calls(trace.rounds),
+        "iterations": sum(map(in_place, trace.rounds)),
+        "tokens": len(trace.tokens),
+    }
 
 
 def losses(traces: Sequence[Trace]) -> list[str]:

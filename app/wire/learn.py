@@ -133,6 +133,7 @@ class GalleryLane(TypedDict):
     title: str
     spans: list[tuple[str, int]]
     calls: int
+    iterations: int  # of a text that is written in place
     tokens: int
 
 

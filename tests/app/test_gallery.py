@@ -31,6 +31,12 @@ def test_a_thumbnail_holds_the_whole_run(cases):
             assert all(a[0] != b[0] for a, b in zip(lane["spans"], lane["spans"][1:], strict=False))
 
 
+def test_iterations_are_told_beside_target_calls(cases):
+    told = [(lane["calls"], lane["iterations"]) for lane in cases["crossed_canvas"]["lanes"]]
+    assert told[0][0] == cases["crossed_canvas"]["lanes"][0]["tokens"] and told[-1] == (0, 10)
+    assert not any(lane["iterations"] for lane in cases["first_look"]["lanes"])
+
+
 def test_losses_are_told(cases):
     assert any("slower than Autoregressive" in text for text in cases["sd_loses"]["losses"])
     assert "EASD gives a wrong answer" in cases["easd_hurts"]["losses"]

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boxes } from "../../app/static/learn/gallery.js";
+import { boxes, calls } from "../../app/static/learn/gallery.js";
 import { readProgress, withStep } from "../../app/static/learn/progress.js";
 import { show, take } from "../../app/static/learn/show.js";
 import { countAt, isRight } from "../../app/static/learn/tasks.js";
@@ -99,4 +99,15 @@ test("a case that comes late brings back neither a lesson that was closed nor a 
   assert.deepEqual(await during(step(1)), ["compare", "score", "first~1", undefined]);
   assert.deepEqual(await during(step(0), ["beside", ""]), ["compare", "score", "", undefined]);
   assert.deepEqual(await during(show(scene("one"), store, lab)), ["compare", "score", "", true]);
+});
+
+test("a case tells the target calls of its lanes, and the iterations of one that writes in place", () => {
+  const lane = (title, needed, iterations = 0) => ({ title, calls: needed, iterations, spans: [], tokens: 1 });
+  const placed = lane("Placed", 0, 10);
+  assert.equal(calls({ lanes: [lane("AR", 24), lane("SD", 3)] }), "AR 24, SD 3 target calls");
+  assert.equal(
+    calls({ lanes: [lane("AR", 24), lane("SD", 3), placed] }),
+    "AR 24, SD 3 target calls; Placed 10 iterations",
+  );
+  assert.equal(calls({ lanes: [placed] }), "Placed 10 iterations");
 });

@@ -83,12 +83,14 @@ function drawCase(one, store, lab) {
 }
 
 /** @param {GalleryCase} one */
-function calls({ lanes }) {
+export function calls({ lanes }) {
   if (lanes.length > 4) return count(lanes.length, "method");
-  return lanes
-    .map(({ title, calls: needed }) => `${title} ${needed}`)
-    .join(", ")
-    .concat(" target calls");
+  const asked = lanes.filter(({ iterations }) => !iterations).map(({ title, calls: needed }) => `${title} ${needed}`);
+  const placed = lanes.filter(({ iterations }) => iterations);
+  return [
+    ...(asked.length ? [`${asked.join(", ")} target calls`] : []),
+    ...placed.map(({ title, iterations }) => `${title} ${count(iterations, "iteration")}`),
+  ].join("; ");
 }
 
 /** The score of a case in small. @param {Pick<GalleryCase, "lanes" | "title">} one */

@@ -485,6 +485,8 @@ export interface GalleryLane {
   readonly title: string;
   readonly spans: readonly (readonly [string, number])[];
   readonly calls: number;
+  /** of a text that is written in place */
+  readonly iterations: number;
   readonly tokens: number;
 }
 
