@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { budget, rankBars } from "../../app/static/stage/sharefigures.js";
+import { budget, leftOf, rankBars } from "../../app/static/stage/sharefigures.js";
 import { round } from "./runs.js";
 
 test("a token's time is parted among all that took it, one part behind the other", () => {
@@ -29,6 +29,12 @@ test("a token's time is parted among all that took it, one part behind the other
       ["other", 2.5],
     ],
   );
+});
+
+test("names of the parts of a token's time have the room of the longest", () => {
+  const words = (...names) => leftOf(names.map((name) => ({ words: name })));
+  assert.equal(words("draft", "target", "other"), 47);
+  assert.ok(words("reward model", "other") > 80 && words("network") > 50 && words() === 46);
 });
 
 test("bars of ranks hold every round once, and methods share their ranks", () => {

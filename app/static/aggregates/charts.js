@@ -27,6 +27,7 @@ import { FONT, fmt, label, linear, ticks, tip } from "../draw.js";
  * @property {boolean} [small] without ticks and names
  * @property {boolean} [key] room for a key above
  * @property {number} [rightPad]
+ * @property {number} [leftPad]
  * @property {string} [title]
  *
  * @typedef {object} Bar
@@ -45,7 +46,7 @@ import { FONT, fmt, label, linear, ticks, tip } from "../draw.js";
 /** A frame with axes. @param {Axes} given @returns {Frame} */
 export function frame(given) {
   const { width, height, small = false } = given;
-  const left = small ? 6 : 46;
+  const left = small ? 6 : (given.leftPad ?? 46);
   const top = small ? 18 : given.key ? 24 : 12;
   const right = width - (small ? 6 : (given.rightPad ?? 12));
   const bottom = height - (small ? 8 : 34);

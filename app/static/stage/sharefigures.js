@@ -148,6 +148,9 @@ export function rankBars(accepted, rejected, last) {
   });
 }
 
+/** Pixels that the names of parts take left of their bars, in all lanes the same. @param {{words: string}[]} parts */
+export const leftOf = (parts) => Math.max(46, ...parts.map(({ words }) => 8 + 6.5 * words.length));
+
 /** Where a run's time goes, a row a part: its milliseconds a token, those of the parts before it, and its share.
  * @param {Run} run @param {readonly Round[]} rounds */
 export function budget(run, rounds) {
@@ -172,6 +175,7 @@ const time = {
   of: (rounds) => `over ${count(summary(rounds).tokens, "token")}`,
   needs: (rounds) => rounds.length > 0,
   domain: (all) => ({
+    left: leftOf(timesOf(all.map((rounds) => summary(rounds)))),
     x: Math.max(
       0.01,
       ...all.map((rounds) => {
@@ -189,6 +193,7 @@ const time = {
       x: [0, domain.x * 1.02],
       y: [0, parts.length + 1],
       yTicks: [],
+      leftPad: domain.left,
       rightPad: 104,
       xName: "milliseconds a token",
       yName: "",
