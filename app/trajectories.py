@@ -23,13 +23,14 @@ from engine.analysis.sheet import Sheet, by_turns
 from engine.config import MAX_TEMPERATURE, TEMPERATURES, TRAJECTORY_TEMPERATURE
 from engine.errors import ConfigError
 from engine.files.places import PRESETS, ROOT
-from engine.files.presets import list_presets
-from engine.tasks import Problem, get_task, load_problems
+from engine.files.presets import Family, list_presets
+from engine.tasks import Problem, Task, family_of, get_task, load_problems
 from engine.trace.events import Event, RunEnded, RunStarted
 
 EXAMPLES = PRESETS / "trajectories"  # written by `python -m engine trajectories show`
 RESULTS = ROOT / "docs" / "results" / "trajectories.json"  # written by `python -m engine trajectories results`
-FAMILY, OFFERED = "arithmetic", 8  # held-out problems that the page offers
+FAMILIES: dict[Family, str] = {"decoder-only": "arithmetic", "encoder-decoder": "translation"}  # of what is offered
+OFFERED = 8  # held-out problems of each that the page offers
 MOST = 16  # trajectories of one method
 
 
@@ -58,7 +59,11 @@ def _recorded(service: Service, examples: Path, results: Path) -> bytes:
     for example in shown:
         drawn = figures.one_problem([(method["title"], method["rows"]) for method in example["methods"]])
         example["figure"] = drawn.to_plotly_json()
-    problems = [{"task": p.family, "prompt": p.prompt} for p in offered()]
+    problems = [
+        {"task": problem.family, "prompt": problem.prompt, "family": family}
+        for family in FAMILIES
+        for problem in offered(family)
+    ]
     body = {
         "examples": shown,
         "results": _pooled(service, _read(results)) if results.is_file() else None,
@@ -89,9 +94,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 @cache
-def offered() -> tuple[Problem, ...]:
-    """The held-out problems that the page offers."""
-    return tuple(load_problems(FAMILY, "heldout", OFFERED))
+def offered(family: Family) -> tuple[Problem, ...]:
+    """The held-out problems that the page offers where such models are chosen."""
+    return tuple(load_problems(FAMILIES[family], "heldout", OFFERED))
 
 
 @cache
@@ -112,13 +117,21 @@ def known(prompt: str) -> Problem | None:
         for case in list_presets()
         if case.task and case.answer
     )
-    return next((problem for problem in (*offered(), *shipped(), *cases) if problem.prompt == prompt), None)
+    every = (*(problem for family in FAMILIES for problem in offered(family)), *shipped(), *cases)
+    return next((problem for problem in every if problem.prompt == prompt), None)
+
+
+def _task(service: Service, job: Job, problem: Problem | None) -> Task:
+    """By which the answers to a job are read: its problem's, else that of such prompts, else that of such models."""
+    family = problem.family if problem else family_of(job.ask.prompt)
+    task = get_task(family or FAMILIES[service.family(job.ask.models) or "decoder-only"])
+    return task if problem or task.textual else get_task(FAMILIES["decoder-only"])
 
 
 def lines(service: Service, job: Job) -> Lines:
     """The messages of a job, run by run, methods in turn. The device is given back after each run for others."""
     ask, problem = job.ask, known(job.ask.prompt)
-    task = get_task(problem.family if problem else FAMILY)
+    task = _task(service, job, problem)
     yield {"kind": "queued"}
     if service.borrows(ask.models):
         raise ConfigError(
@@ -128,7 +141,7 @@ def lines(service: Service, job: Job) -> Lines:
     with service.line(ask.visitor) as ticket:
         for _ in service.comes(ask.models):
             yield {"kind": "queued"}
-        yield {"kind": "begin", **_head(job, problem)}
+        yield {"kind": "begin", **_head(job, task, problem)}
         with contextlib.closing(by_turns(_streams(service.lab(ask.models), job))) as turns:
             while True:
                 for spot in ticket.waits():
@@ -155,14 +168,14 @@ def _streams(lab: LabLike, job: Job) -> dict[str, Iterator[Event]]:
     return streams
 
 
-def _head(job: Job, problem: Problem | None) -> dict[str, Any]:
+def _head(job: Job, task: Task, problem: Problem | None) -> dict[str, Any]:
     ask = job.ask
     methods = [
         {"key": lane.key, "method": lane.card.name, "title": lane.card.title, "knobs": lane.knobs} for lane in ask.lanes
     ]
     return {
         "prompt": ask.prompt,
-        "task": problem.family if problem else None,
+        "task": task.family,
         "answer": problem.answer if problem else None,
         "n": job.n,
         "temperature": ask.sampling.temperature,

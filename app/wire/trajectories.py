@@ -5,6 +5,7 @@ from typing import Any, NotRequired, TypedDict
 from app.wire.figures import Plot
 from app.wire.shape import Mean
 from engine.config import KnobValue
+from engine.files.presets import Family
 
 
 class Vote(TypedDict):
@@ -56,7 +57,7 @@ class TrajectoryHead(TypedDict):
     """What is being drawn live."""
 
     prompt: str
-    task: str | None
+    task: str  # by which an answer is read
     answer: str | None
     n: int
     temperature: float
@@ -194,6 +195,7 @@ class OfferedProblem(TypedDict):
 
     task: str
     prompt: str
+    family: Family  # of the models that can answer it
 
 
 class Trajectories(TypedDict):

@@ -8,6 +8,7 @@ from engine.analysis.votes import majority
 from engine.errors import ConfigError
 from engine.tasks.catalogue import Task
 from engine.tasks.problem import Problem
+from engine.tasks.wordings import is_right
 from engine.trace import outcome
 from engine.trace.events import Event, Round, RunEnded, RunStarted
 
@@ -81,9 +82,13 @@ class Sheet:
         return self._row
 
     def _right(self, text: str) -> bool | None:
-        """Whether a text solves the problem; None where that cannot be told, as when code may not be run here."""
+        """Whether a text solves the problem; None where that cannot be told, as when code may not be run here, or of
+        another wording than the one that is known to be right."""
         if self.task is None or self.problem is None:
             return None
+        if "accuracy" not in self.task.measures:
+            right = is_right(self.problem, self.task.extract(text) or "")
+            return right or (None if self.problem.write is None else False)
         try:
             return self.task.score(self.problem, text) >= 1
         except ConfigError:

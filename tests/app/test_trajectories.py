@@ -30,7 +30,8 @@ def ask(**more):
 def test_what_is_recorded_needs_no_model(http, lab):
     body = http.get("/lab/trajectories").json()
     assert body["examples"][0]["name"] == "one" and body["results"] is None and body["most"] == 16
-    assert all(problem["prompt"].startswith("Question:") for problem in body["problems"])
+    offered = {(problem["family"], problem["prompt"].split()[0]) for problem in body["problems"]}
+    assert offered == {("decoder-only", "Question:"), ("encoder-decoder", "Translate:")}
     assert lab.loads == 0
 
 
@@ -62,7 +63,7 @@ def test_lines_of_a_job_are_whole_rows_methods_in_turn(service):
 
 
 def test_the_answer_to_an_offered_problem_is_known(service):
-    problem = trajectories.offered()[0]
+    problem = trajectories.offered("decoder-only")[0]
     lines = list(
         trajectories.lines(
             service, parse(trajectories.AskedTrajectories, service, ask(prompt=problem.prompt, n=1, lanes=["plain"]))
@@ -71,6 +72,24 @@ def test_the_answer_to_an_offered_problem_is_known(service):
     assert lines[1]["answer"] == problem.answer and lines[1]["task"] == "arithmetic"
     assert next(line for line in lines if line["kind"] == "row")["right"] in (True, False)
     assert trajectories.known("Something else") is None
+
+
+@pytest.mark.parametrize(
+    ("family", "prompt", "task"),
+    [
+        ("encoder-decoder", "", "translation"),
+        ("encoder-decoder", "Own words", "translation"),
+        ("encoder-decoder", "Summarise: Own words", "summaries"),
+        ("decoder-only", "Own words", "arithmetic"),
+    ],
+)
+def test_answers_are_read_as_those_of_the_problem_or_of_what_such_models_answer(service, lab, family, prompt, task):
+    lab.family = family
+    service.lab("made-up")
+    asked = ask(prompt=prompt or trajectories.offered(family)[0].prompt, n=1, lanes=["plain"])
+    lines = list(trajectories.lines(service, parse(trajectories.AskedTrajectories, service, asked)))
+    assert lines[1]["task"] == task
+    assert next(line for line in lines if line["kind"] == "row")["right"] is (None if prompt else False)
 
 
 def test_the_answer_to_the_recorded_examples_problem_is_known_as_long_as_it_is_that(service):
@@ -151,7 +170,8 @@ def test_a_prompt_of_a_case_or_an_example_is_known_with_its_answer():
     for case in cases:
         found = trajectories.known(case.prompt)
         assert found and (found.family, found.answer) == (case.task, case.answer), case.name
-    for problem in (*trajectories.offered(), *trajectories.shipped()):
+    offered = [problem for family in trajectories.FAMILIES for problem in trajectories.offered(family)]
+    for problem in (*offered, *trajectories.shipped()):
         found = trajectories.known(problem.prompt)
         assert found and (found.family, found.answer) == (problem.family, problem.answer)
     assert trajectories.known("Why is the sky blue?") is None

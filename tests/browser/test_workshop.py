@@ -246,9 +246,25 @@ def test_rooms_that_run_models_say_beforehand_which(visit):
     expect(line).to_have_text(re.compile(r"Models: \S+, as chosen in Compare\."))
     page.evaluate("draftscope.session.configure({ models: 'another pair' })")
     expect(line).to_have_text("Models: another pair, as chosen in Compare.")
+    tasks = page.locator(".mineform select").first.locator("option")
+    expect(tasks).to_have_text([re.compile("arithmetic"), re.compile("functions"), re.compile("translation")])
+    page.evaluate(
+        "const { session } = draftscope; session.take({ ...session.catalogue, families: { 'another pair': "
+        "'encoder-decoder' } }, session.config)"
+    )
+    expect(tasks).to_have_text(["translation"])
     page.goto(page.url.replace("room=judge", "room=trajectories"))
     page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
     expect(line).to_contain_text("as chosen in Compare")
+    prompt, offered = page.get_by_label("Problem", exact=True).last, page.locator(".ask select option")
+    expect(prompt).to_have_value(re.compile("^Question:"))
+    page.evaluate(
+        "const { session } = draftscope; const [models] = session.catalogue.models; session.take({ ...session.catalogue, "
+        "families: { [models]: 'encoder-decoder' } }, session.config)"
+    )
+    expect(prompt).to_have_value(re.compile("^Translate:"))
+    expect(offered.filter(has_text="translation problem")).to_have_count(8)
+    expect(offered.filter(has_text=re.compile("arithmetic|example"))).to_have_count(0)
 
 
 def test_a_wrong_number_of_prompts_leaves_what_is_shown(visit):

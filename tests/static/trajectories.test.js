@@ -6,6 +6,7 @@ import { lost } from "../../app/static/judge/results.js";
 import { fresh, reusedShare, take } from "../../app/static/trajectories/data.js";
 import { acceptance, chance, each, interval } from "../../app/static/trajectories/pool.js";
 import { drawVotes } from "../../app/static/trajectories/rows.js";
+import { problemsOf } from "../../app/static/trajectories/trajectories.js";
 import { page } from "./page.js";
 
 const HEAD = { kind: "begin", prompt: "Once", n: 2, methods: [{ key: "sam", method: "sam", title: "SAM", knobs: {} }] };
@@ -104,17 +105,35 @@ test("what is said of answers fits their task and the methods that wrote them", 
     rows: [{ answer: "4", reason: "eos", vote }],
   });
   const [sam, lossy] = [of("sam", "SAM"), of("topk_lossy", "Top-K")];
-  const told = (/** @type {string | null} */ task, /** @type {object[]} */ ...methods) => {
+  const told = (/** @type {string} */ task, /** @type {object[]} */ ...methods) => {
     const spot = document.createElement("section");
     drawVotes(spot, { ...HEAD, task, methods }, cards);
     return spot.textContent;
   };
-  for (const task of [null, "arithmetic"]) assert.match(told(task, sam), /The answer is the last number of a text\./);
-  assert.doesNotMatch(told("functions", sam), /last number/);
-  assert.match(told(null, sam), /Every method here draws from the target's own distribution, with draws of its own/);
+  assert.match(told("arithmetic", sam), /The answer is the last number of a text\./);
+  assert.match(told("translation", sam), /The answer is the first line of a text\./);
+  assert.doesNotMatch(told("functions", sam), /The answer is/);
   assert.match(
-    told(null, sam, lossy),
+    told("arithmetic", sam),
+    /Every method here draws from the target's own distribution, with draws of its own/,
+  );
+  assert.match(
+    told("arithmetic", sam, lossy),
     /All methods here but Top-K draw from the target's own distribution, with draws of their own/,
   );
-  assert.doesNotMatch(told(null, lossy), /own distribution/);
+  assert.doesNotMatch(told("arithmetic", lossy), /own distribution/);
+});
+
+test("problems are those that the family of the chosen models can answer, all where nobody knows it", () => {
+  const problem = (/** @type {string} */ task, /** @type {string} */ family) => ({ task, family, prompt: `${task}?` });
+  const sums = ["arithmetic", "decoder-only"];
+  const problems = [problem(...sums), problem(...sums), problem("translation", "encoder-decoder")];
+  const recorded = { examples: [{ task: "arithmetic", prompt: "An example" }], problems };
+  const names = (/** @type {string | undefined} */ family) => problemsOf(recorded, family).map(([name]) => name);
+  assert.deepEqual(names("decoder-only"), ["example", "arithmetic 1", "arithmetic 2"]);
+  assert.deepEqual(problemsOf(recorded, "encoder-decoder"), [
+    ["translation 1", "Held-out translation problem 1", "translation?"],
+  ]);
+  assert.deepEqual(names(undefined), ["example", "arithmetic 1", "arithmetic 2", "translation 1"]);
+  assert.deepEqual(problemsOf({ examples: [], problems }, "encoder-decoder").length, 1);
 });

@@ -4,13 +4,20 @@
 import { count, duration, h, said, visible } from "../dom.js";
 import { percent } from "../draw.js";
 import { flagMark } from "../flagmarks.js";
-import { chosenModels, withModels } from "../withmodels.js";
+import { chosenModels, familyOf, fitting, withModels } from "../withmodels.js";
 
 /**
  * @typedef {import("../types/workshop.js").MineForm} MineForm
  * @typedef {import("../types/workshop.js").MinerState} MinerState
  */
 
+/** What answers can be compared in, and models of which family are asked.
+ * @type {readonly {task: MineForm["task"], family: "decoder-only" | "encoder-decoder"}[]} */
+const TASKS = [
+  { task: "arithmetic", family: "decoder-only" },
+  { task: "functions", family: "decoder-only" },
+  { task: "translation", family: "encoder-decoder" },
+];
 /** @type {[string, string][]} */
 const SOURCES = [
   ["heldout", "held-out problems"],
@@ -27,23 +34,35 @@ const MOST = 200;
  * @param {() => void} show makes the set that is mined here the one shown
  */
 export function minePanel(store, lab, miner, form, show) {
-  /** @param {"task" | "source"} name @param {string} words @param {[string, string][]} options */
-  const select = (name, words, options) =>
-    h(
-      "label.field",
-      {},
-      h("span", {}, words),
-      h(
-        "select",
-        {
-          onchange: (event) => {
-            Object.assign(form, { [name]: /** @type {HTMLSelectElement} */ (event.target).value });
-            look();
-          },
-        },
-        options.map(([value, text]) => h("option", { value, selected: form[name] === value }, text)),
-      ),
+  /** @param {"task" | "source"} name @param {string} words */
+  const select = (name, words) => {
+    const list = h("select", {
+      onchange: () => {
+        Object.assign(form, { [name]: list.value });
+        look();
+      },
+    });
+    return { list, label: h("label.field", {}, h("span", {}, words), list) };
+  };
+  const [task, source] = [select("task", "Task"), select("source", "Prompts")];
+  /** @param {HTMLSelectElement} list @param {string} chosen @param {readonly (readonly [string, string])[]} options */
+  const fill = (list, chosen, options) =>
+    list.replaceChildren(...options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
+  fill(source.list, form.source, SOURCES);
+
+  /** The tasks that the chosen models can answer. */
+  function offer() {
+    const family = familyOf(lab.session);
+    const fit = fitting(TASKS, family);
+    if (!fit.some((one) => one.task === form.task)) form.task = fit[0].task;
+    const told = (/** @type {typeof TASKS[number]} */ one) => (family ? one.task : `${one.task} (${one.family})`);
+    fill(
+      task.list,
+      form.task,
+      fit.map((one) => [one.task, told(one)]),
     );
+  }
+  offer();
   /** @type {HTMLInputElement} */
   const number = h("input", {
     type: "number",
@@ -67,7 +86,10 @@ export function minePanel(store, lab, miner, form, show) {
   });
   const button = h("button.primary", { onclick: () => (miner.state.running ? miner.stop() : begin()) });
   const known = h("span.quiet");
-  const models = withModels(lab.session);
+  const models = withModels(lab.session, () => {
+    offer();
+    look();
+  });
   const bar = h("progress", { max: 1, value: 0, "aria-label": "Mining" });
   const words = h("p", { role: "status" });
   const prompt = h("p.quiet.prompt");
@@ -87,12 +109,8 @@ export function minePanel(store, lab, miner, form, show) {
     h(
       "div.mineform",
       {},
-      select("task", "Task", [
-        ["arithmetic", "arithmetic"],
-        ["functions", "functions"],
-        ["translation", "translation (encoder-decoder)"],
-      ]),
-      select("source", "Prompts", SOURCES),
+      task.label,
+      source.label,
       h("label.field.count", {}, h("span", {}, `How many (1 to ${MOST})`), number),
       h(
         "label.check",

@@ -50,7 +50,13 @@ export function table(caption, head, rows, name = caption) {
 }
 
 /** How an answer of a problem in arithmetic, or of one that nobody knows, is read. */
-const READ = "The answer is the last number of a text.";
+/** How an answer is read, by task. @type {Readonly<Record<string, string>>} */
+const READ = {
+  arithmetic: "The answer is the last number of a text.",
+  translation: "The answer is the first line of a text.",
+  sentences: "The answer is the first line of a text.",
+  summaries: "The answer is the first line of a text.",
+};
 
 /** Acceptance length by trajectory; the server sends the figure anew with each answer.
  * @param {HTMLElement} spot @param {Shown} shown */
@@ -113,11 +119,7 @@ export function drawVotes(spot, shown, cards) {
   spot.replaceChildren(
     h("h3", {}, title),
     table("", ["method", "answers, in order", "majority", "share"], rows, title),
-    h(
-      "p.quiet",
-      {},
-      [shown.task && shown.task !== "arithmetic" ? "" : READ, known, drawn(shown, cards)].filter(Boolean).join(" "),
-    ),
+    h("p.quiet", {}, [READ[shown.task], known, drawn(shown, cards)].filter(Boolean).join(" ")),
   );
 }
 

@@ -7,7 +7,7 @@ import { count, h, said } from "../dom.js";
 import { catalogueOf } from "../learn/catalogue.js";
 import { waitingWords } from "../run/waiting.js";
 import { visitor } from "../visitor.js";
-import { chosenModels, withModels } from "../withmodels.js";
+import { chosenModels, familyOf, fitting, withModels } from "../withmodels.js";
 import { fresh, take, trajectories } from "./data.js";
 import { drawPool } from "./pool.js";
 import { drawGrowth, drawRows, drawVotes } from "./rows.js";
@@ -26,6 +26,9 @@ import { drawGrowth, drawRows, drawVotes } from "./rows.js";
 
 const FIRST = 4;
 const GOES_ON = "The draw goes on: Stop ends it.";
+/** What the answer of a problem is called, by its task; a program's is none to read.
+ * @type {Readonly<Record<string, string>>} */
+const RIGHT = { arithmetic: "Right answer", translation: "A right answer, of several wordings" };
 const SIDE_BY_SIDE = 6; // methods of a family
 /** Kept while the page lives, so that closing the drawer loses nothing.
  * @type {{recorded: Recorded | null, shown: Shown | null, form: Form | null, method: string | null}} */
@@ -61,7 +64,7 @@ export async function drawTrajectories(body, _store, lab) {
   const { recorded } = kept;
   const [example] = recorded.examples;
   kept.shown ??= example ? shownOf(example) : null;
-  kept.form ??= start(catalogue, recorded, lab.session.config?.prompt ?? "");
+  kept.form ??= start(catalogue, recorded, lab.session);
   const view = {
     about: h("div.about"),
     growth: h("section.growth"),
@@ -172,9 +175,29 @@ export async function drawTrajectories(body, _store, lab) {
   }).observe(spot);
 }
 
-/** What the form starts with: the methods of the example, its problem, its numbers.
- * @param {Catalogue} catalogue @param {Recorded} recorded @param {string} prompt of the run bar @returns {Form} */
-function start(catalogue, recorded, prompt) {
+/** The problems that the chosen models can answer, by the name of their choice: of the recorded example, and held out.
+ * @param {Recorded} recorded @param {string | undefined} family of the models @returns {[string, string, string][]}
+ *   name, words, prompt */
+export function problemsOf({ examples: [example], problems }, family) {
+  const kinds = new Map(problems.map((one) => [one.task, one.family]));
+  const fits = example && fitting([{ family: kinds.get(example.task) ?? family ?? "" }], family).length > 0;
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  const held = fitting(problems, family).map(({ task, prompt }) => {
+    const n = (counts.get(task) ?? 0) + 1;
+    counts.set(task, n);
+    return /** @type {[string, string, string]} */ ([`${task} ${n}`, `Held-out ${task} problem ${n}`, prompt]);
+  });
+  return [
+    ...(fits ? [/** @type {typeof held[0]} */ (["example", "The recorded example's problem", example.prompt])] : []),
+    ...held,
+  ];
+}
+
+/** What the form starts with: the methods of the example, a problem, the numbers.
+ * @param {Catalogue} catalogue @param {Recorded} recorded
+ * @param {import("../types/lab.js").Session} session @returns {Form} */
+function start(catalogue, recorded, session) {
   const [example] = recorded.examples;
   const usable = catalogue.methods.filter((card) => !card.unavailable).map((card) => card.name);
   const family = catalogue.methods.filter((card) => card.family === "lookup").map((card) => card.name);
@@ -185,7 +208,7 @@ function start(catalogue, recorded, prompt) {
     temperature: catalogue.trajectory_temperature,
     max_new_tokens: Math.min(160, catalogue.limits.tokens),
     seed: 0,
-    prompt: example?.prompt ?? recorded.problems[0]?.prompt ?? prompt,
+    prompt: problemsOf(recorded, familyOf(session))[0]?.[2] ?? session.config?.prompt ?? "",
   };
 }
 
@@ -233,32 +256,29 @@ function drawForm(lab, catalogue, recorded, form, act) {
     },
   });
   const [example] = recorded.examples;
-  const choices = [
-    ["", "Own text"],
-    ["bar", "The run bar's prompt"],
-    ...(example ? [["example", "The recorded example's problem"]] : []),
-    ...recorded.problems.map((one, i) => [String(i), `Held-out ${one.task} problem ${i + 1}`]),
-  ];
+  let offered = problemsOf(recorded, familyOf(lab.session));
   /** The text of a choice, all but one's own. @param {string} choice */
-  const textOf = (choice) => {
-    if (choice === "bar") return lab.session.config?.prompt ?? "";
-    return choice === "example" ? example?.prompt : recorded.problems[Number(choice)].prompt;
-  };
+  const textOf = (choice) =>
+    choice === "bar" ? lab.session.config?.prompt : offered.find(([name]) => name === choice)?.[2];
   /** @type {HTMLSelectElement} */
-  const source = h(
-    "select",
-    {
-      "aria-label": "Take the problem from",
-      onchange: () => {
-        if (source.value === "") return prompt.focus();
-        prompt.value = form.prompt = textOf(source.value) ?? "";
-      },
+  const source = h("select", {
+    "aria-label": "Take the problem from",
+    onchange: () => {
+      if (source.value === "") return prompt.focus();
+      prompt.value = form.prompt = textOf(source.value) ?? "";
     },
-    choices.map(([value, text]) => h("option", { value }, text)),
-  );
-  prompt.value = form.prompt;
-  const named = ["example", ...Object.keys(recorded.problems), "bar"];
-  source.value = named.find((choice) => textOf(choice) === form.prompt) ?? "";
+  });
+  /** The problems that the chosen models can answer; one for others that was chosen here gives way to the first. */
+  function offer() {
+    const stale = problemsOf(recorded, undefined).some(([, , text]) => text === form.prompt);
+    offered = problemsOf(recorded, familyOf(lab.session));
+    if (stale && offered.length && !offered.some(([, , text]) => text === form.prompt)) form.prompt = offered[0][2];
+    const choices = [["", "Own text"], ["bar", "The run bar's prompt"], ...offered];
+    source.replaceChildren(...choices.map(([value, text]) => h("option", { value }, text)));
+    prompt.value = form.prompt;
+    source.value = [...offered.map(([name]) => name), "bar"].find((choice) => textOf(choice) === form.prompt) ?? "";
+  }
+  offer();
   function methods() {
     const full = form.methods.length >= SIDE_BY_SIDE;
     const open = chips.querySelector("details")?.open || other.some((card) => form.methods.includes(card.name));
@@ -316,7 +336,7 @@ function drawForm(lab, catalogue, recorded, form, act) {
   );
   const stop = h("button", { disabled: true, onclick: act.stop, title: "End after the round in progress" }, "Stop");
   const back = example ? h("button", { onclick: act.example }, "Recorded example") : null;
-  const models = withModels(lab.session);
+  const models = withModels(lab.session, offer);
   const element = h(
     "section.ask",
     {},
@@ -374,6 +394,6 @@ function drawAbout(spot, shown) {
   spot.replaceChildren(
     how,
     h("p.problem", {}, shown.prompt),
-    ...(shown.answer != null && shown.task === "arithmetic" ? [h("p.quiet", {}, `Right answer: ${shown.answer}`)] : []),
+    ...(shown.answer != null && shown.task in RIGHT ? [h("p.quiet", {}, `${RIGHT[shown.task]}: ${shown.answer}`)] : []),
   );
 }

@@ -407,7 +407,8 @@ export interface TrajectoryLane {
 /** What is being drawn live. */
 export interface TrajectoryHead {
   readonly prompt: string;
-  readonly task: string | null;
+  /** by which an answer is read */
+  readonly task: string;
   readonly answer: string | null;
   readonly n: number;
   readonly temperature: number;
@@ -534,6 +535,8 @@ export interface TrajectoryResults {
 export interface OfferedProblem {
   readonly task: string;
   readonly prompt: string;
+  /** of the models that can answer it */
+  readonly family: "decoder-only" | "encoder-decoder";
 }
 
 /** What is on show without a model: GET /lab/trajectories. */

@@ -5,6 +5,7 @@ import pytest
 from engine.analysis.ngrams import Reuse
 from engine.analysis.sheet import Sheet, by_turns
 from engine.tasks import Problem, get_task, load_problems
+from engine.tasks.wordings import references
 from engine.trace.events import Round, RunEnded, RunStarted, Token
 from tests.typed import some
 
@@ -93,6 +94,20 @@ def test_votes_and_what_is_right():
         unknown.rows[0]["answer"] == "7" and unknown.rows[0]["right"] is None and some(unknown.vote())["right"] is None
     )
     assert Sheet().vote() is None
+
+
+def test_any_right_wording_of_a_translation_is_right_and_only_where_all_are_known_another_is_wrong():
+    (problem,) = load_problems("translation", "heldout", 1)
+    known, other = references(problem)[:2]
+    for one, rights in (
+        (problem, [True, True, False]),
+        (Problem("translation", "k", "?", "", known), [True, None, None]),
+    ):
+        sheet = Sheet(get_task("translation"), one)
+        for number, text in enumerate((f"{known}\n", other, "Nein.")):
+            for event in run(number, [text], [number]):
+                sheet.see(event)
+        assert [row["right"] for row in sheet.rows] == rights
 
 
 @pytest.mark.parametrize(("answers", "right"), [(("13", "12", "12.0"), True), (("12", "13", "13"), False)])
