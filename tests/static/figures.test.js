@@ -6,8 +6,10 @@ import { calibrationSaid } from "../../app/static/aggregates/acceptance.js";
 import { plainNumbers } from "../../app/static/aggregates/cost.js";
 import { FIGURES } from "../../app/static/aggregates/figures.js";
 import { bandsOf, quantile, roundWords, TCR_FIGURES } from "../../app/static/aggregates/tcr.js";
+import { nameOf } from "../../app/static/columns.js";
 import { telling, told } from "../../app/static/pooled/choice.js";
 import { recoloured, shareFormat } from "../../app/static/recolour.js";
+import { SHARES } from "../../app/static/stage/sharefigures.js";
 import { createStore } from "../../app/static/store.js";
 import { page } from "./page.js";
 import { round, trace } from "./runs.js";
@@ -169,6 +171,21 @@ test("bars of acceptance by position are of all rounds with a draft; each tells 
   assert.deepEqual(passed(), [false, true, false]);
   picks[1].heard.click[0]({});
   assert.equal(store.filters.size, 0, "once more takes it away");
+});
+
+test("marks that set a filter are named by their lane, too, so that no two lanes of Shares have the same names", () => {
+  const store = createStore();
+  const likely = { nodes: [{ parent: -1, depth: 1, rank: 1, token: 1, state: "accepted", h_target: 0.2, q: 0.9 }] };
+  store.load([trace("sd", chain([1, 1, likely])), trace("easd", chain([1, 1, likely]))]);
+  const runs = [...store.runs.values()];
+  for (const share of [...SHARES, ...FIGURES, ...TCR_FIGURES]) {
+    const domain = share.domain(runs.map(({ rounds }) => rounds));
+    const common = { width: 400, height: 200, small: false, title: share.name, domain, store };
+    for (const run of runs)
+      for (const mark of share.draw({ ...common, rounds: run.rounds, run }).all())
+        if (mark.attrs.role === "button")
+          assert.ok(mark.attrs["aria-label"].startsWith(`${nameOf(store, run)}: `), `${share.id} of ${run.key}`);
+  }
 });
 
 test("rounds by what they accepted, their mean, and the tokens a call that follow", () => {

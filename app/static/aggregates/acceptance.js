@@ -1,6 +1,7 @@
 // @ts-check
 // Figures of acceptance: by position in the draft, a round, by entropy, and by the drafter's own probability.
 
+import { nameOf } from "../columns.js";
 import { count, num, s } from "../dom.js";
 import { fmt, perCall, percent } from "../draw.js";
 import { makeFilter } from "../filterkinds.js";
@@ -50,13 +51,14 @@ export const position = {
     "there (95 % Wilson, as if rounds were independent; those of one prompt are alike).",
   needs: drafted,
   domain: depthsOf,
-  draw({ rounds, width, height, small, title, domain, store }) {
+  draw({ rounds, width, height, small, title, domain, store, run }) {
     const { marginal, conditional, accepted, tested: seen, drafting } = byPosition(rounds);
     const chart = frame({
       width,
       height,
       small,
       title,
+      whose: nameOf(store, run),
       x: [0.5, domain.x + 0.5],
       y: [0, 1],
       xName: "position in the draft",
@@ -130,7 +132,7 @@ export const histogram = {
     ...acceptedIn(all),
     y: Math.max(...all.map((rounds) => Math.max(...summary(rounds).histogram) / Math.max(1, rounds.length))),
   }),
-  draw({ rounds, width, height, small, title, domain, store }) {
+  draw({ rounds, width, height, small, title, domain, store, run }) {
     const numbers = summary(rounds);
     const n = Math.max(1, numbers.rounds);
     const chart = frame({
@@ -138,6 +140,7 @@ export const histogram = {
       height,
       small,
       title,
+      whose: nameOf(store, run),
       x: [-0.5, domain.x + 0.5],
       y: [0, domain.y * 1.12],
       xName: "draft tokens accepted in a round",
@@ -214,7 +217,7 @@ function shares(chart, bins, { at, shape, colour, lines, store, pick }) {
       size: chart.small ? 1.8 : 3.6,
       lines: [...lines(bin), `accepted ${bin.kept} of ${bin.n}: ${percent(bin.share)}`],
     });
-    if (!chart.small) pickable(chart.figure, mark, store, pick(bin));
+    if (!chart.small) pickable(chart, mark, store, pick(bin));
   }
 }
 
@@ -233,13 +236,14 @@ export const entropy = {
       Math.max(0, ...tested(rounds, (node) => Math.max(node.h_draft ?? 0, node.h_target ?? 0)).map((pair) => pair[0])),
     ),
   }),
-  draw({ rounds, width, height, small, title, domain, store }) {
+  draw({ rounds, width, height, small, title, domain, store, run }) {
     const high = Math.ceil(domain.x / BIN) * BIN;
     const chart = frame({
       width,
       height,
       small,
       title,
+      whose: nameOf(store, run),
       x: [0, high],
       y: [FLOOR, 1],
       xName: "entropy, nats",
@@ -310,6 +314,7 @@ export const probability = {
       height,
       small,
       title,
+      whose: nameOf(store, run),
       x: [0, 1],
       y: [FLOOR, 1],
       xName: "probability in the draft's distribution",

@@ -7,7 +7,7 @@ import { FONT, fmt, label, linear, ticks, tip } from "../draw.js";
 /**
  * @typedef {import("../types/store.js").Store} Store
  * @typedef {{figure: SVGSVGElement, plot: SVGElement, x: (v: number) => number, y: (v: number) => number, left: number,
- *   right: number, top: number, bottom: number, small: boolean}} Frame
+ *   right: number, top: number, bottom: number, small: boolean, whose: string}} Frame
  * @typedef {[low: number, high: number]} Range
  * @typedef {{name: string, filter: import("../types/store.js").Filter | null}} Pick a filter that a mark sets
  *
@@ -29,6 +29,7 @@ import { FONT, fmt, label, linear, ticks, tip } from "../draw.js";
  * @property {number} [rightPad]
  * @property {number} [leftPad]
  * @property {string} [title]
+ * @property {string} [whose] the lane, which the names of its marks begin with
  *
  * @typedef {object} Bar
  * @property {number} x0 pixels
@@ -45,7 +46,7 @@ import { FONT, fmt, label, linear, ticks, tip } from "../draw.js";
 
 /** A frame with axes. @param {Axes} given @returns {Frame} */
 export function frame(given) {
-  const { width, height, small = false } = given;
+  const { width, height, small = false, whose = "" } = given;
   const left = small ? 6 : (given.leftPad ?? 46);
   const top = small ? 18 : given.key ? 24 : 12;
   const right = width - (small ? 6 : (given.rightPad ?? 12));
@@ -92,7 +93,7 @@ export function frame(given) {
   } else if (given.title) axes.append(label(left, 11, given.title, { "font-size": 10.5, fill: "var(--ink)" }));
   axes.append(s("line", { x1: left, x2: right, y1: bottom, y2: bottom, stroke: "var(--line-2)" }));
   figure.append(axes, plot);
-  return { figure, plot, x, y, left, right, top, bottom, small };
+  return { figure, plot, x, y, left, right, top, bottom, small, whose };
 }
 
 /** A bar that sets a filter when chosen. @param {Frame} chart @param {Bar} given @returns {SVGElement} */
@@ -122,20 +123,20 @@ export function bar(chart, { x0, x1, value, base = 0, colour, lines, pick, store
   });
   const group = s("g.v-pick", {}, area, mark);
   tip(group, () => lines);
-  if (pick && store) pickable(chart.figure, group, store, pick);
+  if (pick && store) pickable(chart, group, store, pick);
   chart.plot.append(group);
   return group;
 }
 
 /** Makes a mark set or clear a named filter, by mouse and keyboard.
- * @param {SVGElement} figure it is in @param {SVGElement} group @param {Store} store @param {Pick} pick */
-export function pickable(figure, group, store, { name, filter }) {
+ * @param {Frame} chart it is in @param {SVGElement} group @param {Store} store @param {Pick} pick */
+export function pickable({ figure, whose }, group, store, { name, filter }) {
   if (!filter) return;
   const active = store.filters.get(name)?.label === filter.label;
   group.setAttribute("tabindex", "0");
   group.setAttribute("role", "button");
   group.setAttribute("aria-pressed", String(active));
-  group.setAttribute("aria-label", filter.label);
+  group.setAttribute("aria-label", whose ? `${whose}: ${filter.label}` : filter.label);
   figure.setAttribute("role", "group"); // a picture hides what is in it from assistive tools
   const toggle = () => store.setFilter(name, store.filters.get(name)?.label === filter.label ? null : filter);
   group.addEventListener("click", toggle);

@@ -1,6 +1,7 @@
 // @ts-check
 // Figures about the rank of the last accepted draft token (TCR), the draft's cumulative entropy and its bins.
 
+import { nameOf } from "../columns.js";
 import { count, s } from "../dom.js";
 import { label, nats, percent } from "../draw.js";
 import { makeFilter } from "../filterkinds.js";
@@ -68,7 +69,7 @@ const ranks = {
       Math.max(...all.map(ranked).map((found) => Math.max(...countsOf(found, stepOf(x, small))) / found.length));
     return { x, y: high(false), ySmall: high(true) };
   },
-  draw({ rounds, width, height, small, title, domain, store }) {
+  draw({ rounds, width, height, small, title, domain, store, run }) {
     const found = ranked(rounds);
     const step = stepOf(domain.x, small);
     const counts = countsOf(found, step);
@@ -77,6 +78,7 @@ const ranks = {
       height,
       small,
       title,
+      whose: nameOf(store, run),
       x: [-0.5, domain.x + 0.5],
       y: [0, (small ? domain.ySmall : domain.y) * 1.25],
       xName: "rank of the last accepted draft token",

@@ -4,7 +4,7 @@
 import { calibrationSaid } from "../aggregates/acceptance.js";
 import { bar, frame, keyLine } from "../aggregates/charts.js";
 import { FIGURES } from "../aggregates/figures.js";
-import { rejectedNode } from "../columns.js";
+import { nameOf, rejectedNode } from "../columns.js";
 import { count, s } from "../dom.js";
 import { fmt, label, linear, percent } from "../draw.js";
 import { makeFilter } from "../filterkinds.js";
@@ -93,12 +93,13 @@ const tcr = {
       ),
     };
   },
-  draw({ rounds, width, height, title, domain, store }) {
+  draw({ rounds, width, height, title, domain, store, run }) {
     const { accepted, rejected, n } = ranksOf(rounds);
     const chart = frame({
       width,
       height,
       title,
+      whose: nameOf(store, run),
       key: true,
       x: [-0.5, domain.x + 0.5],
       y: [0, domain.y * 1.1],
