@@ -7,7 +7,7 @@ import { h, s } from "./dom.js";
 import { cut, label, linear, MONO, nats, pieceOf, prob, rich } from "./draw.js";
 import { download, offer } from "./figure.js";
 import { pictureOf } from "./picture.js";
-import { neverRan } from "./run.js";
+import { cutFirst, neverRan, unrunSaid } from "./run.js";
 import { traceText } from "./save.js";
 
 /**
@@ -115,8 +115,11 @@ function show(store, state, parts) {
   options(store, parts.left, runs, leftKey);
   options(store, parts.right, runs, rightKey);
   const [a, b] = [store.runs.get(leftKey), store.runs.get(rightKey)];
-  const failed = [a, b].find((run) => run && neverRan(run));
-  if (failed) return parts.body.replaceChildren(h("p.v-empty", { text: `${nameOf(store, failed)} did not run.` }));
+  const failed = [a, b].find((run) => run && (neverRan(run) || cutFirst(run)));
+  if (failed) {
+    const text = `${nameOf(store, failed)} ${unrunSaid(failed)}.`;
+    return parts.body.replaceChildren(h("p.v-empty", { text }));
+  }
   if (!a?.head || !b?.head) return parts.body.replaceChildren(h("p.v-empty", { text: "Waiting for both lanes." }));
   if (a === b) return parts.body.replaceChildren(h("p.v-empty", { text: "Choose two different lanes." }));
   if (!alike(a, b))

@@ -110,6 +110,12 @@ export const endedWhole = ({ end }) => end !== null && !(end.reason in CUT);
 /** Whether a lane ended before it began: it cannot run, or was stopped first. @param {Pick<Run, "head" | "end">} run */
 export const neverRan = ({ head, end }) => !head && end !== null;
 
+/** Whether it was stopped before its first round. @param {Pick<Run, "end" | "rounds">} run */
+export const cutFirst = ({ end, rounds }) => end?.reason === "stopped" && !rounds.length;
+
+/** How a lane is told that never ran. @param {Pick<Run, "end" | "rounds">} run */
+export const unrunSaid = (run) => (cutFirst(run) ? "was stopped before its first round" : "did not run");
+
 /** How many tokens at the beginning of a run's text were forced: they are the end of its prompt.
  * @param {Pick<Run, "head">} run */
 export const forcedOf = ({ head }) => {

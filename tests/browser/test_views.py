@@ -62,7 +62,19 @@ def test_a_lane_that_failed_is_no_lane_to_wait_for(page: Any, base: str) -> None
     told.get_by_label("Second lane").select_option("broken")
     expect(told).to_contain_text("did not run")
     name = page.evaluate("store.runs.get('broken').card.title")
-    expect(page.locator(".score .missing")).to_contain_text(f"Did not run, so without a band: {name}")
+    missing = page.locator(".score .missing")
+    expect(missing).to_have_text(f"Did not run, so without a band: {name}. Text tells why.")
+    page.evaluate("""async () => {
+      const { lanes: [plain, chain], compared } = await (await fetch('traces.json')).json();
+      const end = { kind: 'end', reason: 'stopped', prefill_ms: 0, total_ms: 0, text: '', message: '' };
+      const begun = { ...chain, key: 'begun', events: [chain.events[0], end] };
+      store.load([plain, { ...chain, key: 'broken', events: [end] }, chain, begun], { compared });
+    }""")
+    told.get_by_label("Second lane").select_option("begun")
+    expect(told).to_contain_text(f"{name} (2) was stopped before its first round.")
+    told.get_by_label("Second lane").select_option("broken")
+    expect(told).to_contain_text(f"{name} was stopped before its first round.")
+    expect(missing).to_have_text(f"Stopped before the first round, so without a band: {name}.")
     assert problems == []
 
 

@@ -25,6 +25,9 @@ test("a lane that failed ended at no position, and a drafter without a draft is 
   };
   const { events } = trace("sd", [round({ drafted: 0 }), round({ drafted: 0 })]);
   assert.equal(whyNone(made(events.slice(-1)), null, 0), "Did not run. Text tells why.");
+  const stopped = { ...events.at(-1), reason: "stopped" };
+  for (const cut of [[stopped], [events[0], stopped]])
+    assert.equal(whyNone(made(cut), null, 0), "It was stopped before its first round.");
   assert.equal(whyNone(made([events[0], events.at(-1)]), null, 0), "It ended before its first token.");
   const silent = made(events);
   assert.match(whyNone(silent, silent.rounds[0], 0), /^No draft in this round: the drafter found nothing/);

@@ -3,7 +3,7 @@
 
 import { nameOf, samples, visibleColumns } from "../columns.js";
 import { fmt } from "../draw.js";
-import { forcedOf, neverRan } from "../run.js";
+import { cutFirst, forcedOf, neverRan } from "../run.js";
 import { linesOf } from "../thresholds.js";
 import { bandOf, partsAt, referenceOf, sorted } from "./bands.js";
 import { figuresOf } from "./heads.js";
@@ -72,10 +72,18 @@ export function contentOf(store, folded, head) {
   return { reference, order, lanes, places, height, count, tops: new Map(ids.map((id) => [id, topOf(id, runs)])) };
 }
 
-/** Which lanes have no band, since they did not run; empty where all have one. @param {Store} store */
+/** Which lanes have no band, since they did not run or were stopped first; empty where all have one.
+ * @param {Store} store */
 export function missingWords(store) {
-  const names = [...store.runs.values()].filter(neverRan).map((run) => nameOf(store, run));
-  return names.length ? `Did not run, so without a band: ${names.join(", ")}. Text tells why.` : "";
+  const unrun = [...store.runs.values()].filter(neverRan);
+  const names = (/** @type {readonly Run[]} */ runs) => runs.map((run) => nameOf(store, run)).join(", ");
+  const [cut, failed] = [unrun.filter(cutFirst), unrun.filter((run) => !cutFirst(run))];
+  return [
+    failed.length ? `Did not run, so without a band: ${names(failed)}. Text tells why.` : "",
+    cut.length ? `Stopped before the first round, so without a band: ${names(cut)}.` : "",
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 /** @param {Store} store @param {Run} run @param {Run | null} reference @returns {Lane} */

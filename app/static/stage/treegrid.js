@@ -10,7 +10,7 @@ import { offer } from "../figure.js";
 import { pictureOf } from "../picture.js";
 import { inPlace, isSearch } from "../run/canvas.js";
 import { SAYS } from "../run/phases.js";
-import { across, neverRan } from "../run.js";
+import { across, cutFirst, neverRan, unrunSaid } from "../run.js";
 import { buildTree } from "../tree/figure.js";
 import { TOKENS } from "../typing.js";
 import { partsAt, referenceOf } from "./bands.js";
@@ -43,6 +43,7 @@ const ROWS = 12; // rows of a small tree before its least probable branches fold
  * @param {Run} run @param {Round | null} round @param {number} pos */
 export function whyNone(run, round, pos) {
   if (inPlace(run)) return "Written in place, all places at once: no drafts. Text and Score show its iterations.";
+  if (cutFirst(run)) return `It ${unrunSaid(run)}.`;
   if (neverRan(run)) return "Did not run. Text tells why.";
   if (!round && run.end && !run.tokens.length) return "It ended before its first token.";
   if (!round && run.end && pos >= run.tokens.length) return `The text ended at position ${run.tokens.length - 1}.`;
