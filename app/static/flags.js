@@ -136,8 +136,9 @@ export function flagsAt(run, pos) {
 /** @type {WeakMap<Run, {seen: number, found: boolean}>} */
 const judged = new WeakMap();
 
-/** What is said of a run without a flag. */
-export const unflagged = () => ({ read: "not judged", loading: "labels loading", failed: "labels not read" })[labels];
+/** What is said of a run without a flag. @param {boolean} [still] in a picture or on paper, where nothing more comes */
+export const unflagged = (still = false) =>
+  ({ read: "not judged", loading: still ? "labels not read" : "labels loading", failed: "labels not read" })[labels];
 
 /** Whether some position has a flag. @param {Run} run @returns {boolean} */
 export const flagged = (run) => minedOf(run).size > 0 || judgedIn(run);

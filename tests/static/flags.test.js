@@ -5,11 +5,21 @@ import { test } from "node:test";
 import { createEmitter } from "../../app/static/emitter.js";
 import { flagged, flagKey, flagsAt, watchFlags } from "../../app/static/flags.js";
 import { addPrompt, createMined, emptySet } from "../../app/static/mined.js";
+import { paintNones } from "../../app/static/stage/scorepaint.js";
 import { trackOf } from "../../app/static/stage/tracks.js";
 import { createStore } from "../../app/static/store.js";
 import { round, trace } from "./runs.js";
 
 const said = () => trackOf("importance").none;
+/** What is said in a picture and on paper. */
+function drawn() {
+  /** @type {string[]} */
+  const words = [];
+  const place = { tracks: [{ id: "importance", y: 0, height: 20 }] };
+  const lane = { run: { rounds: [], tokens: [], head: null } };
+  paintNones(/** @type {any} */ ({ fillText: words.push.bind(words) }), /** @type {any} */ (place), lane, () => "");
+  return words[0];
+}
 const soon = () => new Promise((done) => setImmediate(done));
 
 /** A page that reads these sets, and how often it was told of flags. @param {Promise<any[]>} sets */
@@ -24,6 +34,7 @@ async function page(sets, timers) {
   store.status = { phase: "done" };
   store.emit("status");
   assert.equal(said(), "labels loading", "the page stands and they are still to come");
+  assert.equal(drawn(), "labels not read", "a picture does not wait for them");
   timers.tick(2000);
   await soon();
   return told;
@@ -33,7 +44,7 @@ test("labels load until they are read, and only then it is known that nothing wa
   assert.equal(said(), "not judged", "where nobody reads labels there are none");
   t.mock.timers.enable({ apis: ["setTimeout"] });
   assert.equal(await page(Promise.resolve([{ name: "a" }]), t.mock.timers), 1, "views are told");
-  assert.equal(said(), "not judged");
+  assert.deepEqual([said(), drawn()], ["not judged", "not judged"]);
   t.mock.method(console, "warn", () => {});
   assert.equal(await page(Promise.reject(new Error("no answer")), t.mock.timers), 1);
   assert.equal(said(), "labels not read");

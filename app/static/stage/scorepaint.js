@@ -82,14 +82,17 @@ function paintForced(ctx, { top, height }, shift, { px, scroll, ink }) {
   ctx.fillText(words, from + 4, top + 26);
 }
 
-/** What a band has no value for, in words at its left end. @param {Pen} ctx @param {Place} place @param {Lane} lane
+/** What a band has no value for, in words at its left end, of a drawing that stays as it is.
+ * @param {Pen} ctx @param {Place} place @param {Lane} lane
  * @param {Ink} ink */
 export function paintNones(ctx, place, lane, ink) {
   ctx.font = `11px ${FONT}`;
   ctx.textAlign = "left";
   ctx.fillStyle = ink("--ink-3");
-  for (const { id, y, height } of place.tracks)
-    if (!trackOf(id).has(lane.run)) ctx.fillText(trackOf(id).none, 8, y + height / 2 + 4);
+  for (const { id, y, height } of place.tracks) {
+    const { has, none, still = none } = trackOf(id);
+    if (!has(lane.run)) ctx.fillText(still, 8, y + height / 2 + 4);
+  }
 }
 
 /** Where a moved threshold's condition holds, hollow where the exact rule decides all the same; and beyond its first

@@ -24,12 +24,12 @@ import {
 /**
  * @typedef {import("../types/store.js").Run} Run
  * @typedef {import("../columns.js").Column} Column
- * @typedef {{id: string, name: string, title: string, height: number, none: string, label: (run: Run) => string,
- *   unit?: string, tall?: (run: Run) => number, rare?: boolean, word?: import("../words.js").Anchor,
- *   has: (run: Run) => boolean, top: (run: Run) => number,
+ * @typedef {{id: string, name: string, title: string, height: number, none: string, still?: string,
+ *   label: (run: Run) => string, unit?: string, tall?: (run: Run) => number, rare?: boolean,
+ *   word?: import("../words.js").Anchor, has: (run: Run) => boolean, top: (run: Run) => number,
  *   paint: (ctx: import("../types/pen.js").Pen, view: import("./trackpaint.js").View) => void}} Track
- *   `unit`: told where no limit takes its room; `tall`: the height in a run's band, where runs differ; `rare`: left out
- *   of all bands while no run on the stage has it; `word`: its entry in the glossary
+ *   `still`: `none` in a picture; `unit`: told where no limit takes its room; `tall`: the height in a run's band, where
+ *   runs differ; `rare`: left out of all bands while no run on the stage has it; `word`: its entry in the glossary
  */
 
 const hTarget = (/** @type {Column} */ column) => column.token.h_target ?? column.node?.h_target ?? null;
@@ -173,6 +173,9 @@ export const TRACKS = [
     height: 20,
     get none() {
       return unflagged();
+    },
+    get still() {
+      return unflagged(true);
     },
     label: () => "importance",
     word: "importance",
