@@ -6,7 +6,7 @@ import { embedPairs } from "./embed.js";
 import { makeFilter, specOf } from "./filters.js";
 import { packed } from "./packed.js";
 import { noTab, pairsOf, placeOf, turned } from "./rooms/address.js";
-import { noRoom, roomIn } from "./rooms/rooms.js";
+import { noRoom, roomIn, titleOf } from "./rooms/rooms.js";
 import { noStage, readStage, stagePairs, usualStage, wider } from "./stage/stagelink.js";
 import { createStages } from "./stages.js";
 
@@ -115,38 +115,49 @@ export function createLink(store, session, notify = () => {}) {
     },
     url: () => addressOf(true),
     update() {
-      if (!ready || pending || restoring) return;
+      if (!ready || restoring) return entitle();
+      if (pending) return;
       pending = true;
       setTimeout(() => {
         pending = false;
-        if (restoring) return;
-        const long = link.url().length > MAX_URL; // then it asks for no runs: others would be untrue
-        const url = addressOf(!long);
-        const was = new URLSearchParams(location.search);
-        // another room, page of one, other runs or one more lane are a step that Back undoes
-        const other = Boolean(told) && told !== stages.told();
-        const moved = roomIn(was) !== store.options.room || turned(placeOf(was), store.options);
-        const step = other || moved || (told !== null && wider(was, store.options));
-        if ((told !== null && url === location.href && !other) || url.length > MAX_URL) return; // too long as it is
-        const before = told;
-        told = stages.told();
-        try {
-          if (location.protocol !== "about:") history[step ? "pushState" : "replaceState"](state(long), "", url);
-        } catch {
-          told = before;
-          setTimeout(link.update, REFUSED);
-          return;
-        }
-        if (parent !== window && !packed())
-          parent.postMessage({ queryString: new URL(url).search.slice(1), hash: "" }, HUB);
+        if (!restoring) write();
+        entitle();
       }, 150);
     },
   };
+  /** The page's title, which the browser keeps for the entry of the history that it stands at: a room that one goes to
+   * has its entry first, lest the one that is left takes its name. */
+  function entitle() {
+    if (globalThis.document) document.title = titleOf(store.options.room);
+  }
+  /** Put what is shown into the address. */
+  function write() {
+    const long = link.url().length > MAX_URL; // then it asks for no runs: others would be untrue
+    const url = addressOf(!long);
+    const was = new URLSearchParams(location.search);
+    // another room, page of one, other runs or one more lane are a step that Back undoes
+    const other = Boolean(told) && told !== stages.told();
+    const moved = roomIn(was) !== store.options.room || turned(placeOf(was), store.options);
+    const step = other || moved || (told !== null && wider(was, store.options));
+    if ((told !== null && url === location.href && !other) || url.length > MAX_URL) return; // too long as it is
+    const before = told;
+    told = stages.told();
+    try {
+      if (location.protocol !== "about:") history[step ? "pushState" : "replaceState"](state(long), "", url);
+    } catch {
+      told = before;
+      setTimeout(link.update, REFUSED);
+      return;
+    }
+    if (parent !== window && !packed())
+      parent.postMessage({ queryString: new URL(url).search.slice(1), hash: "" }, HUB);
+  }
   const later = () => {
     if (!store.time.playing) link.update();
   };
-  const topics = /** @type {const} */ (["cursor", "time", "filters", "options", "status"]);
+  const topics = /** @type {const} */ (["cursor", "time", "filters", "status"]);
   for (const topic of topics) store.on(topic, later);
+  store.on("options", (name) => (name === "room" ? link.update() : later()));
   session.on("ran", later);
   /** What the entry of the history says, as Back and Forward leave the page there. */
   async function back() {
@@ -155,6 +166,7 @@ export function createLink(store, session, notify = () => {}) {
     const query = new URLSearchParams(location.search);
     choose(placeOf(query));
     store.setOption("room", roomIn(query));
+    entitle();
     if (!ready) return;
     if (restoring) session.stay(); // pressed again before other runs came
     restoring = true;

@@ -12,7 +12,8 @@ export const chosenModels = (session) => session.config?.models ?? session.catal
 export const familyOf = (session) => session.catalogue?.families[chosenModels(session)];
 
 /** Those of some things that the models of a family can do: all where nobody knows the family.
- * @template {{readonly family: string}} T @param {readonly T[]} things @param {string | undefined} family @returns {T[]} */
+ * @template {{readonly family: string}} T
+ * @param {readonly T[]} things @param {string | undefined} family @returns {T[]} */
 export const fitting = (things, family) => things.filter((one) => !family || one.family === family);
 
 /** A line that tells them, and changes with the choice until `leave` is called.

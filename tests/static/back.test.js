@@ -52,8 +52,16 @@ globalThis.history = {
     here();
   },
   replaceState(state, _title, url) {
-    entries[at] = { state, url: String(url) };
+    entries[at] = { ...entries[at], state, url: String(url) };
     here();
+  },
+};
+globalThis.document = {
+  get title() {
+    return entries[at].title ?? "";
+  },
+  set title(name) {
+    entries[at] = { ...entries[at], title: name }; // the browser calls by it the entry that it stands at
   },
 };
 globalThis.addEventListener = (topic, hear) => {
@@ -128,6 +136,25 @@ async function page({ ended = true, ready = true } = {}) {
   return { store, session, link, continuing, said, asked };
 }
 const place = ({ cursor }) => cursor && [cursor.run, cursor.pos];
+
+test("an entry of the history has the title of its own room, however that is left, also while runs play", async () => {
+  const { store } = await page();
+  const titles = () => entries.map(({ title }) => title);
+  store.setOption("room", "learn");
+  await settled();
+  assert.deepEqual(titles(), ["Draftscope", "Learn · Draftscope"]);
+  store.setOption("room", "compare");
+  await settled();
+  await go(-1);
+  await go(-1);
+  assert.deepEqual([at, ...titles()], [0, "Draftscope", "Learn · Draftscope", "Draftscope"]);
+  store.setTime({ playing: true });
+  store.setOption("room", "papers");
+  await settled();
+  assert.deepEqual(titles(), ["Draftscope", "Papers · Draftscope"]);
+  store.setTime({ playing: false });
+  await settled();
+});
 
 test("Back shows the case before, with its token, view, time and filters; Forward the later one", async () => {
   const { store, session } = await page();

@@ -45,6 +45,9 @@ export const roomOf = (name) => roomsHere().find(({ id, holds }) => id === name 
 /** The room that an address asks for; the first where it asks for none that exists. @param {URLSearchParams} query */
 export const roomIn = (query) => roomsHere().find(({ id }) => id === query.get("room"))?.id ?? ROOMS[0].id;
 
+/** What the page is called while a room is shown. @param {string} room */
+export const titleOf = (room) => (room === ROOMS[0].id ? "Draftscope" : `${roomOf(room)?.name} · Draftscope`);
+
 /** Why an address that asks for a room gets another; nothing where it does not. @param {URLSearchParams} query */
 export function noRoom(query) {
   const asked = query.get("room");
@@ -105,7 +108,6 @@ export function mountRooms(element, store, lab) {
       section.hidden = id !== room;
       if (id !== room && id !== ROOMS[0].id) empty(section);
     }
-    document.title = room === ROOMS[0].id ? "Draftscope" : `${roomOf(room)?.name} · Draftscope`;
     draw(room, name, rest);
   }
 
