@@ -125,6 +125,9 @@ def test_a_prediction_comes_before_what_it_reveals(visit_cases):
     calls = page.evaluate(f"{S}.runs.get({S}.lanes[0]).rounds.length")
     expect(page.locator(".lesson-after")).to_contain_text(f"You said 1; it is {calls}")
     expect(page.locator(".lesson-after")).to_contain_text("Not quite")
+    task.locator("input").fill("-1.5")
+    task.get_by_role("button", name="Reveal").click()
+    expect(page.locator(".lesson-after")).to_contain_text("You said −1.5; it is")
 
 
 def test_what_would_tell_a_prediction_is_covered_until_it_is_made(visit_cases):

@@ -3,6 +3,7 @@
 
 import { titleOf } from "../columns.js";
 import { h, said, tell } from "../dom.js";
+import { minus } from "../draw.js";
 import { icon } from "../icons.js";
 import { carries } from "../packed.js";
 import { catalogueOf } from "./catalogue.js";
@@ -210,7 +211,7 @@ function drawTask(step, task, after, solved, store) {
       after.dataset.right = String(right);
       after.replaceChildren(
         h("strong", {}, right ? "Right. " : "Not quite. "),
-        `You said ${input.value}; it is ${truth}${about}.`,
+        minus(`You said ${input.value}; it is ${truth}${about}.`),
       );
       done(); // the prediction has been made, right or wrong
     };
@@ -245,8 +246,9 @@ function drawTask(step, task, after, solved, store) {
       const value = whatif.knobs?.[task.knob ?? ""];
       if (whatif.run !== lane() || typeof value !== "number") return;
       const now = countAt(task, value);
-      if (isRight(task, value)) answer(true, `${task.knob} at ${+value.toFixed(3)}: ${now} ${task.state}.`);
-      else answer(false, `${task.knob} at ${+value.toFixed(3)} leaves ${now ?? "no known number"} ${task.state}.`);
+      const set = minus(String(+value.toFixed(3)));
+      if (isRight(task, value)) answer(true, `${task.knob} at ${set}: ${now} ${task.state}.`);
+      else answer(false, `${task.knob} at ${set} leaves ${now ?? "no known number"} ${task.state}.`);
     },
   };
 }
