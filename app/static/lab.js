@@ -120,11 +120,9 @@ async function begin() {
     await session.run();
     link.restoreInRun(view, config);
   } else {
+    const there = opened ? true : await session.openRecorded(trace ?? "", early);
     if (opened) await session.openGiven(opened);
-    else if (found.presets.some((item) => item.recorded)) await session.openRecorded(trace ?? "", early);
-    const other = !opened && trace && !found.presets.some((item) => item.name === trace);
-    if (other) await session.openRecorded(""); // to which the link's places do not belong
-    link.restore(other ? { ...view, filters: [], time: null, cursor: null } : view);
+    link.restore(there ? view : { ...view, filters: [], time: null, cursor: null }); // places of runs that are not here
   }
   if (!answers) setAgain(unrun(found));
   embed(document.body, store, wanted);

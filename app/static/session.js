@@ -10,6 +10,10 @@ import { lanesOf } from "./run/choice.js";
 const noCase = (name) =>
   `This link names a case that this server does not have, "${name.slice(0, 40)}". Choose one from the list.`;
 
+/** @param {string} title */
+const noRuns = (title) =>
+  `No runs of “${title}” are recorded here. Its settings are in the run bar: press Run to make them.`;
+
 /**
  * @typedef {import("./types/lab.js").Session} Session
  * @typedef {import("./types/lab.js").Config} Config
@@ -25,9 +29,6 @@ export function createSession({ store, api, bus, ui }) {
 
   /** Tell the visitor what went wrong; the page goes on. @param {() => Promise<void>} work */
   const guarded = (work) => work().catch((error) => ui.notify(error instanceof Error ? error.message : String(error)));
-
-  /** Whether there is such a case; an empty name asks for the first. @param {string} name */
-  const known = (name) => !name || !session.catalogue || session.catalogue.presets.some((one) => one.name === name);
 
   /** The settings as they were when the stage was filled. @type {Config | null} */
   let base = null;
@@ -51,6 +52,16 @@ export function createSession({ store, api, bus, ui }) {
 
   /** A case of the catalogue; an empty name is the first that is recorded. @param {string} name */
   const caseOf = (name) => session.catalogue?.presets.find((one) => (name ? one.name === name : one.recorded));
+
+  /** What is told where the runs of a case are not here, and done: it can be run, or is none; then the first comes onto
+   * an empty stage. @param {string} name @param {ReturnType<typeof caseOf>} known */
+  async function without(name, known) {
+    ui.notify(known ? noRuns(known.title) : noCase(name));
+    if (known) {
+      session.configure(presetConfig(known), "recording");
+      void methodsOf();
+    } else if (!store.lanes.length) await session.openRecorded("");
+  }
 
   /** The stage shows other runs now. @param {Config | null} ran their settings, null where no one request makes them
    * @param {Config | null} config what the run bar shows */
@@ -114,29 +125,37 @@ export function createSession({ store, api, bus, ui }) {
       void methodsOf();
       session.openRecorded(name);
     },
-    openRecorded: (name, early) =>
-      guarded(async () => {
+    async openRecorded(name, early) {
+      const { catalogue } = session;
+      if (!name && catalogue && !caseOf("")) return false; // nothing is recorded
+      let shown = false;
+      await guarded(async () => {
         const coming = caseOf(name);
         const wanted = turn(coming?.title);
-        if (coming && !store.lanes.length) {
+        if (coming?.recorded && !store.lanes.length) {
           session.config = presetConfig(coming);
           emit("config", { by: "recording" });
         }
         try {
           const body = await (early ?? api.get("trace", { name })).catch((error) => {
-            throw known(name) ? error : new Error(noCase(name));
+            if (!catalogue || coming?.recorded) throw error;
+            return null;
           });
-          if (wanted()) await bus.stop();
+          if (body && wanted()) await bus.stop();
           if (!wanted()) return;
+          if (!body) return await without(name, coming);
           const preset = session.catalogue?.presets.find((item) => item.name === body.recorded);
           store.load(body.lanes, { recorded: body.recorded, compared: body.compared });
           filled(preset ? presetConfig(preset) : null);
           emit("config", { by: "recording" });
           void methodsOf();
+          shown = true;
         } finally {
           if (wanted()) opening("");
         }
-      }),
+      });
+      return shown;
+    },
     openFiles: (files) => {
       ui.clearNotices();
       return session.openGiven(read(files));

@@ -192,6 +192,20 @@ def test_a_link_to_a_case_that_is_not_here_says_so_and_shows_the_first(visit_cas
     pages.errors.clear()
 
 
+def test_a_link_to_a_case_without_recorded_runs_says_so_and_run_makes_them(visit, pages):
+    page = visit("?trace=live&v=score&view=calls~3")
+    expect(page.locator(".notice")).to_have_text(
+        "No runs of “Not recorded” are recorded here. Its settings are in the run bar: press Run to make them."
+    )
+    assert page.evaluate("draftscope.session.config.preset") == "live" and all(
+        "404 (Not Found)" in text for text in pages.errors
+    )
+    pages.errors.clear()
+    page.locator(".go button.primary").click()
+    page.wait_for_function("draftscope.store.status.phase === 'done'")
+    assert page.evaluate("[draftscope.session.ran.preset, draftscope.store.options.stage]") == ["live", "score"]
+
+
 @pytest.mark.parametrize(("room", "holds"), [("judge", ".workshop"), ("trajectories", ".trajectories .ask")])
 def test_a_room_that_was_left_is_forgotten(visit, room, holds):
     """Whatever listens goes with it: many visits leave no more behind than one."""

@@ -53,7 +53,7 @@ function made(answers = {}) {
   const ui = { ...createEmitter(), notify: (text) => said.push(text), clearNotices: () => said.splice(0) };
   const session = createSession({ store, api, bus, ui });
   session.take(CATALOGUE, null);
-  return { asked, said, store, session, bus, ui };
+  return { api, asked, said, store, session, bus, ui };
 }
 
 test("the page opens with the first preset's settings", () => {
@@ -65,6 +65,32 @@ test("the page opens with the first preset's settings", () => {
   session.take(CATALOGUE, { ...session.config, prompt: "of a link" });
   assert.equal(session.config.prompt, "of a link");
   assert.deepEqual(heard, ["catalogue", "catalogue"]);
+});
+
+test("a case without recorded runs is told and set to be run; for one that there is not the first comes", async () => {
+  const { session, said, store } = made();
+  assert.equal(await session.openRecorded("pears"), false);
+  assert.deepEqual(said, [
+    "No runs of “pears” are recorded here. Its settings are in the run bar: press Run to make them.",
+  ]);
+  assert.deepEqual([session.config.preset, store.lanes, session.opening], ["pears", [], ""]);
+  const other = made();
+  const answers = { apples: RECORDED };
+  other.api.get = async (_path, { name }) => answers[name || "apples"] ?? Promise.reject(new Error("no such case"));
+  assert.equal(await other.session.openRecorded("plums"), false);
+  assert.match(other.said[0], /^This link names a case that this server does not have, "plums"/);
+  assert.deepEqual([other.said.length, other.store.status.recorded], [1, "apples"]);
+  assert.equal(await other.session.openRecorded("apples"), true);
+  const { runs } = other.store;
+  await other.session.openRecorded("plums");
+  assert.equal(other.store.runs, runs, "what is shown stays");
+});
+
+test("where nothing is recorded an address that names nothing asks for nothing", async () => {
+  const { session, asked, said } = made();
+  session.take({ ...CATALOGUE, presets: [preset("pears", false)] }, null);
+  assert.equal(await session.openRecorded(""), false);
+  assert.deepEqual([asked, said], [[], []]);
 });
 
 test("a problem's task and answer stay with its prompt", () => {

@@ -146,8 +146,9 @@ export interface Session extends Emitter<SessionTopics> {
   chooseModels(models: string, by?: string): Promise<void>;
   /** Choose models that the server has just loaded, and of the methods those that run on them. */
   openedModels(models: string): Promise<void>;
-  /** Show the recorded runs of a preset; no model is involved. */
-  openRecorded(name: string, early?: Promise<Recorded> | null): Promise<void>;
+  /** Show the recorded runs of a preset; no model is involved. Tells whether they are there: of a case without any the
+   * settings are chosen, for one that there is not the first comes onto an empty stage, and either is told. */
+  openRecorded(name: string, early?: Promise<Recorded> | null): Promise<boolean>;
   /** Show a visitor's own files. */
   openFiles(files: readonly File[]): Promise<void>;
   /** Show runs that the server has read: of files, or those that came with the page. */
