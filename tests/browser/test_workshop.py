@@ -248,11 +248,16 @@ def test_rooms_that_run_models_say_beforehand_which(visit):
     expect(line).to_have_text("Models: another pair, as chosen in Compare.")
     tasks = page.locator(".mineform select").first.locator("option")
     expect(tasks).to_have_text([re.compile("arithmetic"), re.compile("functions"), re.compile("translation")])
+    sources = page.locator(".mineform select").nth(1)
+    sources.select_option("prompt")
     page.evaluate(
         "const { session } = draftscope; session.take({ ...session.catalogue, families: { 'another pair': "
         "'encoder-decoder' } }, session.config)"
     )
     expect(tasks).to_have_text(["translation"])
+    expect(sources.locator("option")).to_have_text(["held-out problems", "training problems"])
+    expect(sources).to_have_value("heldout")
+    expect(page.get_by_label("Prompts", exact=True).last).to_be_enabled()
     page.goto(page.url.replace("room=judge", "room=trajectories"))
     page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
     expect(line).to_contain_text("as chosen in Compare")

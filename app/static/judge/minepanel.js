@@ -39,6 +39,7 @@ export function minePanel(store, lab, miner, form, show) {
     const list = h("select", {
       onchange: () => {
         Object.assign(form, { [name]: list.value });
+        if (name === "task") offerSources();
         look();
       },
     });
@@ -48,7 +49,13 @@ export function minePanel(store, lab, miner, form, show) {
   /** @param {HTMLSelectElement} list @param {string} chosen @param {readonly (readonly [string, string])[]} options */
   const fill = (list, chosen, options) =>
     list.replaceChildren(...options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
-  fill(source.list, form.source, SOURCES);
+
+  /** The prompts that the task takes: the page's own brings none of the right translations. */
+  function offerSources() {
+    const fit = SOURCES.filter(([id]) => id !== "prompt" || form.task !== "translation");
+    if (!fit.some(([id]) => id === form.source)) form.source = "heldout";
+    fill(source.list, form.source, fit);
+  }
 
   /** The tasks that the chosen models can answer. */
   function offer() {
@@ -61,6 +68,7 @@ export function minePanel(store, lab, miner, form, show) {
       form.task,
       fit.map((one) => [one.task, told(one)]),
     );
+    offerSources();
   }
   offer();
   /** @type {HTMLInputElement} */
