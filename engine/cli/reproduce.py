@@ -5,6 +5,7 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import chdir
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from engine.cli.notes import tell
 from engine.cli.options import add_models, add_shard, load_lab
 from engine.cli.reproducing import Running, made
 from engine.errors import ConfigError
-from engine.files.places import ROOT
+from engine.files.places import ROOT, there
 from engine.kinds import COUNT, MINUTES, TO_FOLDER
 from engine.lab import Lab
 from engine.papers.entries import Item, Paper, chosen
@@ -34,7 +35,9 @@ MODELS = (
     "dtype",
 )  # options that say which models make a result
 PAIR = ("--target", "--draft", "--target-endpoint")
-MODELLESS = ("python -m engine pooled ", "python -m engine trajectories profile")  # they read what others wrote
+OTHERS = Path("build/reproduced")  # results of other models than the recorded ones, below the working folder
+SHOWN = "python -m engine trajectories profile"  # writes nothing: what it shows is shipped
+MODELLESS = ("python -m engine pooled ", SHOWN)  # they read what others wrote
 ALL = (*MODELS, "items", "times")  # and how many runs, and whether with speeds
 UNSAID: tuple[Any, ...] = (None, "", "auto", False, [])  # of options that were not given
 MARKS = {"holds": "+", "fails": "-", "open": "?", "missing": " "}
@@ -65,7 +68,11 @@ def add_parser(subparsers: Any) -> None:
         "--times", action="store_true", help="also speeds: for a machine on which nothing else runs meanwhile"
     )
     parser.add_argument(
-        "--out", type=TO_FOLDER, default=FOLDER, metavar="FOLDER", help="results (default: docs/results/papers)"
+        "--out",
+        type=TO_FOLDER,
+        metavar="FOLDER",
+        help="results, and below it files that --again makes anew for them (default: docs/results/papers and the "
+        f"recorded files; of other models {OTHERS})",
     )
     parser.add_argument(
         "--keep",
@@ -82,7 +89,8 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """List, or run what is missing."""
-    found = chosen(args.what)
+    found, files = chosen(args.what), _files(args)
+    args = argparse.Namespace(**{**vars(args), "out": _out(args).resolve()})
     if args.list:
         print(json.dumps([_listed(args, one) for one in found], indent=1) if args.json else as_list(args, found))
         return 0
@@ -99,9 +107,10 @@ def handle(args: argparse.Namespace) -> int:
     for entry in wanted:
         paper, item = entry
         print(f"{paper.key}:{item.id} {item.name}: {item.shows}", file=sys.stderr)
-        bearing = ALL if item.plans else MODELS if _gather(args, item) else ()
+        bearing = ALL if item.plans else MODELS if _gather(args, item, files) else ()
         tell(_passed_over(args, *entry, bearing))
-        result = made(paper, item, _lab(args, item, labs), running) if item.plans else _from_source(item)
+        roots = _roots(files if bearing else ROOT, bool(_given(args, bearing)))
+        result = made(paper, item, _lab(args, item, labs), running) if item.plans else _from_source(item, roots)
         if result is None and not running.over():
             print(f"  {paper.key}:{item.id}: the rest is others'", file=sys.stderr)
             continue
@@ -109,7 +118,9 @@ def handle(args: argparse.Namespace) -> int:
             print("stopped at the time that was given; run again to go on", file=sys.stderr)
             return 1
         results.append(_called(result | {"command": _again(args, *entry, bearing)}))
-        save(paper, item, results[-1], args.out)
+        told = save(paper, item, results[-1], args.out)
+        if args.out != FOLDER:
+            print(f"  written: {told}", file=sys.stderr)
         if not args.json:
             print(as_text(entry, results[-1]))
     if args.json:
@@ -122,7 +133,8 @@ def _decide(args: argparse.Namespace, found: Sequence[Entry]) -> int:
     for entry in found:
         if (result := load(*entry, args.out)) is None:
             continue
-        now = _called(result | follows(entry[1], result))
+        roots = _roots(args.out, not _as_recorded(entry, result)) if args.out != FOLDER else (ROOT,)
+        now = _called(result | follows(entry[1], result, *roots))
         save(*entry, now, args.out)
         if now["verdict"] != result["verdict"]:
             print(f"{entry[0].key}:{entry[1].id}: {now['verdict']}, no longer {result['verdict']}")
@@ -163,27 +175,68 @@ def _passed_over(args: argparse.Namespace, paper: Paper, item: Item, bearing: Se
     return f"  {paper.key}:{item.id} is read from {', '.join(item.source)}; no bearing on that: {', '.join(other)}"
 
 
-def _gather(args: argparse.Namespace, item: Item) -> bool:
-    """Make the files that an item reads, where one is missing or wanted anew; whether one was. Its commands are this
-    program's own, and one that says with `--out` which file it makes is run for that alone."""
+def _out(args: argparse.Namespace) -> Path:
+    """The folder of results: of other models than the recorded ones never that of the recorded results."""
+    return args.out or (OTHERS if _given(args, MODELS) else FOLDER)
+
+
+def _files(args: argparse.Namespace) -> Path:
+    """The folder below which the files that items are read from are made anew: the recorded ones are overwritten by the
+    recorded models alone, where no other place is named."""
+    return _out(args).resolve() if args.out or _given(args, MODELS) else ROOT
+
+
+def _gather(args: argparse.Namespace, item: Item, files: Path) -> bool:
+    """Make the files that an item reads, where a recorded one is missing or wanted anew, below the folder `files`;
+    whether one was. Its commands are this program's own, and one that says with `--out` which file it makes is run for
+    that alone."""
     there = {name for name in item.source if (ROOT / name).is_file() and not args.again}
     if there.issuperset(item.source):
         return False
     from engine.cli import main  # noqa: PLC0415  (it knows this command)
 
-    models = [word for option in _given(args, MODELS) for word in option]
+    if given := _given(args, MODELS):
+        there = set()  # all are of the same models
+    models = [word for option, *value in given for word in (option, *(_anywhere(one) for one in value))]
+    files.mkdir(parents=True, exist_ok=True)
+    if files != ROOT:
+        print(f"  files are written below {files}", file=sys.stderr)
     for command in item.commands:
         words = shlex.split(command)[3:]
         if there.intersection(words):
             continue
-        print(f"  {command}", file=sys.stderr)
-        if status := main(words if command.startswith(MODELLESS) else [*words, *models]):
-            raise ConfigError(f"{command} ended with status {status}.")
-    return True
+        words = words if command.startswith(MODELLESS) else [*_pairless(args, words), *models]
+        told = shlex.join(["python", "-m", "engine", *words])
+        print(f"  {told}", file=sys.stderr)
+        with chdir(files):
+            status = main(words)
+        if status:
+            raise ConfigError(f"{told} ended with status {status}, in {files}.")
+    return not all(command.startswith(SHOWN) for command in item.commands)
 
 
-def _from_source(item: Item) -> dict[str, Any]:
-    return {"source": list(item.source), "commands": list(item.commands), **follows(item, {})}
+def _pairless(args: argparse.Namespace, words: Sequence[str]) -> list[str]:
+    """The words of a command, without the pair that it names where a target is given in its place."""
+    if not args.target or "--preset" not in words:
+        return list(words)
+    at = words.index("--preset")
+    return [*words[:at], *words[at + 2 :]]
+
+
+def _anywhere(value: str) -> str:
+    """A model, or ROLE=MODEL, as it is named from any folder: one of the working folder by its whole path."""
+    role, equals, ref = value.rpartition("=")
+    own = there(Path(ref)) and not there(ROOT / ref)
+    return f"{role}{equals}{Path(ref).resolve()}" if own else value
+
+
+def _roots(files: Path, others: bool) -> tuple[Path, ...]:
+    """Where the files of an item are looked for: those of other models are not the recorded ones."""
+    return (files,) if others or files == ROOT else (files, ROOT)
+
+
+def _from_source(item: Item, roots: Sequence[Path]) -> dict[str, Any]:
+    return {"source": list(item.source), "commands": list(item.commands), **follows(item, {}, *roots)}
 
 
 def _embedded(result: Mapping[str, Any]) -> bool:

@@ -21,15 +21,17 @@ def place(paper: Paper, item: Item, folder: Path = FOLDER) -> Path:
     return folder / f"{paper.key}-{item.id}.json"
 
 
-def follows(item: Item, result: Mapping[str, Any], root: Path = ROOT) -> dict[str, Any]:
-    """Tables, statements and verdict, computed anew from the rows of a result, or from the files that it names; one
-    that was not made yet gives no numbers.
+def follows(item: Item, result: Mapping[str, Any], *roots: Path) -> dict[str, Any]:
+    """Tables, statements and verdict, computed anew from the rows of a result, or from the files that it names, each in
+    the first of the `roots` that has it (this repository, if none is given); one that was not made yet gives no
+    numbers.
 
     Raises:
         AssetError, ConfigError: a file is damaged.
     """
     if item.source:
-        found = [root / name for name in item.source if (root / name).is_file()]
+        places = [[root / name for root in roots or (ROOT,)] for name in item.source]
+        found = [path for each in places if (path := next((one for one in each if one.is_file()), None))]
         data = {path.stem: read_object(path) for path in found}
         return summary(item, of_file(data), data)
     return summary(item, of_records(from_json(result)))

@@ -14,7 +14,8 @@ from engine.cli.compare import run_all
 from engine.cli.reproducing import Running, Store, made
 from engine.errors import ConfigError
 from engine.lab import Lab
-from engine.papers.entries import Item, Paper, Plan, chosen
+from engine.papers import results
+from engine.papers.entries import Check, Item, Paper, Plan, Quantity, chosen
 from engine.papers.records import numbers
 from engine.papers.results import load
 from engine.parser import Parser
@@ -100,32 +101,110 @@ def test_each_prompt_and_repeat_has_a_seed_of_its_own(
 def test_only_the_files_that_are_missing_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them where they are wanted anew; a command that names no file runs whenever one is missing."""
     commands = tuple(f"python -m engine bench --out {name}" for name in ("a.json", "b.json"))
-    item = Item("T1", "Table 1", "x", "y.", source=("a.json", "b.json"), commands=(*commands, "python -m engine speed"))
+    commands = (*commands, "python -m engine judge-eval --preset tiny")
+    item = Item("T1", "Table 1", "x", "y.", source=("a.json", "b.json"), commands=commands)
     ran = list[list[str]]()
     monkeypatch.setattr(reproduce, "ROOT", tmp_path)
     monkeypatch.setattr("engine.cli.main", lambda words: ran.append(list(words)))
     args = asked()
     (tmp_path / "a.json").write_text("{}")
-    assert reproduce._gather(args, item)
-    assert ran == [["bench", "--out", "b.json"], ["speed"]]
+    assert reproduce._gather(args, item, tmp_path)
+    assert ran == [["bench", "--out", "b.json"], ["judge-eval", "--preset", "tiny"]]
     (tmp_path / "b.json").write_text("{}")
-    assert not reproduce._gather(args, item)
+    assert not reproduce._gather(args, item, tmp_path)
     assert len(ran) == 2
-    assert reproduce._gather(asked(again=True, target="mine", asset=["prm=a", "medusa=b"]), item)
+    assert reproduce._gather(asked(again=True, target="mine", asset=["prm=a", "medusa=b"]), item, tmp_path)
     models = ["--target", "mine", "--asset", "prm=a", "--asset", "medusa=b"]
-    assert ran[2:] == [[*words, *models] for words in (["bench", "--out", "a.json"], *ran[:2])]
+    assert ran[2:] == [[*words, *models] for words in (["bench", "--out", "a.json"], ran[0], ["judge-eval"])]
+    (tmp_path / "a.json").unlink()
+    assert reproduce._gather(asked(draft="mine"), item, tmp_path)
+    assert len(ran) == 8, "all files are of one pair"
 
 
-def test_the_commands_of_items_are_understood_with_models_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where their files are wanted anew; one lacked an option, and those that read what others wrote take no models."""
+@pytest.mark.parametrize("more", [["--target", "mine", "--asset", "judge=own"], ["--out", "mine"]])
+def test_nothing_recorded_is_overwritten_by_other_models_or_with_a_place_of_its_own(
+    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files are made below the working folder or where --out says, by models that are found from there, and read there;
+    so are they by --decide."""
+    root, own, ran = tmp_path / "lab", tmp_path / "own", list[list[str]]()
+    item = Item(
+        "T1",
+        "Table 1",
+        "x",
+        "y.",
+        checks=(Check("It is.", Quantity(path="a.v"), "above", 0.5, exact=True),),
+        source=("read/a.json", "read/kept.json"),
+        commands=("python -m engine judge-eval --preset tiny", "python -m engine trajectories profile"),
+    )
+    for name in item.source:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text('{"v": 0}')
+    for folder in ("mine", "own"):
+        (own / folder).mkdir(parents=True)
+    monkeypatch.chdir(own)
+    monkeypatch.setattr(reproduce, "ROOT", root)
+    monkeypatch.setattr(reproduce, "FOLDER", root / "papers")
+    monkeypatch.setattr(results, "ROOT", root)
+    monkeypatch.setattr(reproduce, "chosen", lambda what: [(Paper("p", "A paper", "sd", "", (item,)), item)])
+
+    def wrote(words: list[str]) -> int:
+        ran.append(list(words))
+        Path("read").mkdir(exist_ok=True)
+        Path("read/a.json").write_text('{"v": 1}')
+        return 0
+
+    monkeypatch.setattr("engine.cli.main", wrote)
+    assert main(["reproduce", "p:T1", "--again", *more]) == 0
+    place = own / ("build/reproduced" if "--target" in more else "mine")
+    models = ["--target", str(own / "mine"), "--asset", f"judge={own / 'own'}"]
+    assert ran == [
+        ["judge-eval", *(models if "--target" in more else ["--preset", "tiny"])],
+        ["trajectories", "profile"],
+    ]
+    assert {(root / name).read_text() for name in item.source} == {'{"v": 0}'} and not (root / "papers").exists()
+    assert json.loads((place / "read" / "a.json").read_text()) == {"v": 1}
+    assert json.loads((place / "p-T1.json").read_text())["verdict"] == "confirmed"
+    told = capsys.readouterr().err
+    assert f"files are written below {place}" in told and f"written: {place / 'p-T1.json'}" in told
+    file = place / "p-T1.json"
+    file.write_text(file.read_text().replace('"verdict": "confirmed"', '"verdict": "refuted"'))
+    assert main(["reproduce", "p:T1", "--decide", *more]) == 0
+    assert capsys.readouterr().out == "p:T1: confirmed, no longer refuted\n"
+
+
+def test_the_recorded_models_make_the_recorded_files_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where their commands name them, and where they are read afterwards."""
+    item = Item("T1", "Table 1", "x", "y.", source=("a.json",), commands=("python -m engine bench --out a.json",))
+    (tmp_path / "away").mkdir()
+    monkeypatch.chdir(tmp_path / "away")
+    monkeypatch.setattr(reproduce, "ROOT", tmp_path / "lab")
+    monkeypatch.setattr("engine.cli.main", lambda words: Path(words[-1]).write_text("{}") and 0)
+    assert reproduce._files(args := asked(again=True)) == tmp_path / "lab" and reproduce._out(args) == results.FOLDER
+    assert reproduce._gather(args, item, reproduce._files(args))
+    assert (tmp_path / "lab" / "a.json").is_file() and not any((tmp_path / "away").iterdir())
+    assert Path.cwd() == tmp_path / "away"
+
+
+def test_the_commands_of_items_are_understood_with_models_of_one_s_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where their files are wanted anew; one lacked an option, and those that read what others wrote take no models.
+    Every file but those that no command makes is written where the command is given."""
     parser, items = Parser(prog="python -m engine"), [item for _, item in chosen("") if item.source]
     subparsers = parser.add_subparsers()
     commands = {shlex.split(command)[3] for item in items for command in item.commands}
     for file in {COMMANDS[command][0] for command in commands}:
         import_module(f"engine.cli.{file}").add_parser(subparsers)
-    monkeypatch.setattr("engine.cli.main", lambda words: parser.parse_args(words) and 0)
+    given = list[Namespace]()
+    monkeypatch.setattr("engine.cli.main", lambda words: given.append(parser.parse_args(words)) or 0)
     mine = asked(again=True, target="mine", draft="small")
-    assert all(reproduce._gather(mine, item) for item in items)
+    assert [item.id for item in items if not reproduce._gather(mine, item, tmp_path)] == ["F5"], "it is shipped"
+    assert not any(getattr(args, "preset", None) and args.target for args in given), "a pair or a target"
+    assert not [out for args in given if (out := getattr(args, "out", None)) and Path(out).is_absolute()]
+    assert not [args.out for args in given if getattr(args, "action", "") == "optimise" and "/" not in args.out]
 
 
 def test_a_result_names_the_options_that_made_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -165,7 +244,15 @@ def test_files_that_other_models_made_are_not_called_the_embedded_pairs(
 
 def asked(**given: Any) -> Namespace:
     """The options of `reproduce`, some of them given."""
-    usual = {"again": False, "preset": None, "target": None, "draft": None, "target_endpoint": None, "eagle": None}
+    usual = {
+        "again": False,
+        "out": None,
+        "preset": None,
+        "target": None,
+        "draft": None,
+        "target_endpoint": None,
+        "eagle": None,
+    }
     more: dict[str, Any] = {
         "target_model": "",
         "asset": [],
