@@ -52,8 +52,9 @@ SYSTEMS = {  # what each non-autoregressive system is after, and where it is les
 }
 
 
-def ready_for_cards(folders: Iterable[Path], otherwise: str) -> None:
-    """Nothing where cards can be written of all models in these folders; to be asked before they are measured.
+def ready_for_cards(folders: Iterable[Path], otherwise: str, record: str = TRAINING) -> None:
+    """Nothing where cards can be written of all models in these folders, with what their `record` tells; to be asked
+    before they are measured.
 
     Raises:
         ConfigError: one has no training record, may not be written in, or is found in this repository alone, where the
@@ -65,8 +66,8 @@ def ready_for_cards(folders: Iterable[Path], otherwise: str) -> None:
                 f"{folder} is not in this folder, and cards are written beside what they tell of: measure it "
                 f"{otherwise}, or name {shipped}."
             )
-        if folder.is_dir() and not (folder / TRAINING).is_file():
-            raise ConfigError(f"{folder} has no {TRAINING}, which its card tells: measure it {otherwise}.")
+        if folder.is_dir() and not (folder / record).is_file():
+            raise ConfigError(f"{folder} has no {record}, which its card tells: measure it {otherwise}.")
         ready(folder / "card.json")
 
 

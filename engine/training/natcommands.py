@@ -21,7 +21,7 @@ from engine.training.batches import Batch
 from engine.training.budget import unused
 from engine.training.card import TRAINING
 from engine.training.checkpoints import read_words
-from engine.training.options import add_budget, say, say_where, settings_of
+from engine.training.options import add_budget, here, say, say_where, settings_of
 from engine.training.sourcecommands import ASSETS, greedy, load
 from engine.training.trainer import (
     CHECKPOINT,
@@ -78,8 +78,8 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
 def write_texts(options: argparse.Namespace) -> None:
     """Write distilled texts; a file that was begun is gone on with."""
     torch.set_num_threads(options.threads)
-    words = read_words(options.target)
-    target = load(options.target)
+    words = read_words(here(options.target))
+    target = load(here(options.target))
 
     def ids(text: str) -> list[int]:
         given: list[int] = words(text).input_ids
@@ -130,13 +130,13 @@ def train(options: argparse.Namespace) -> None:
         unused(_work(options) / CHECKPOINT)
     torch.set_num_threads(options.threads)  # a step is one batch: nothing to share among workers
     mix = NatMix(options.rows, len(distilled.read(options.texts)), options.half)
-    trainer = NatTrainer(settings_of(options.kind, options, mix), options.target, options.texts)
+    trainer = NatTrainer(settings_of(options.kind, options, mix), here(options.target), options.texts)
     trainer.hardware = on_hardware("cpu", options.threads)
     work = _work(options)
     if options.resume:
         trainer.load(read_state(work))
     elif options.begin:
-        begin_as(trainer.model, options.begin)
+        begin_as(trainer.model, here(options.begin))
         trainer.begun = f"--begin {ASSETS / options.begin.name}"
     say_where(checkpoint=work, export=_out(options))
 
@@ -150,7 +150,7 @@ def train(options: argparse.Namespace) -> None:
 def export(options: argparse.Namespace) -> None:
     """Write the system of a checkpoint, as it is, to the folder of its export."""
     state = read_state(_work(options))
-    trainer = NatTrainer(settings_in(state, options.kind, NatMix), options.target, options.texts)
+    trainer = NatTrainer(settings_in(state, options.kind, NatMix), here(options.target), options.texts)
     trainer.load(state)
     trainer.hardware = hardware_in(state)
     _publish(trainer, options)

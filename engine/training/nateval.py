@@ -21,7 +21,7 @@ from engine.training import card
 from engine.training.checkpoints import read_words
 from engine.training.distilled import FAMILY
 from engine.training.evaluate import EVAL_SEED
-from engine.training.options import say
+from engine.training.options import here, say
 from engine.training.requirements import check_nat
 from engine.training.sourcecommands import ASSETS, LONGEST, greedy, load, quality
 
@@ -39,18 +39,20 @@ def evaluate(options: argparse.Namespace) -> None:
     Raises:
         ConfigError: two systems of one kind, or a card that cannot be written.
     """
-    asked = options.systems or [ASSETS / kind for kind in SYSTEMS if (ASSETS / kind).is_dir()]
+    family = here(ASSETS)
+    asked = options.systems or [ASSETS / kind for kind in SYSTEMS if (family / kind).is_dir()]
     if options.cards:
         card.ready_for_cards(asked, "without --cards")
     torch.set_num_threads(options.threads)
-    words = read_words(options.target)
+    folder = here(options.target)
+    words = read_words(folder)
     problems = load_problems(FAMILY, "heldout", options.items, EVAL_SEED)
     sources = [words(problem.prompt).input_ids for problem in problems]
-    target = load_model(options.target, "cpu", "float32")
-    systems = [load_nat(folder, target) for folder in asked]
+    target = load_model(folder, "cpu", "float32")
+    systems = [load_nat(here(one), target) for one in asked]
     if len({system.kind for system in systems}) < len(systems):
         raise ConfigError("Several of these systems are of one kind, which names their results: measure one at a time.")
-    wanted, own = [problem.answer for problem in problems], greedy(load(options.target), sources)
+    wanted, own = [problem.answer for problem in problems], greedy(load(folder), sources)
 
     def judged(written: list[list[int]]) -> Row:
         texts = [words.decode(ids, skip_special_tokens=True) for ids in written]

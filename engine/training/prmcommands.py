@@ -21,7 +21,7 @@ from engine.reward.likelihood import load_likelihood, save_likelihood
 from engine.reward.steps import SENTENCES
 from engine.tasks import FAMILIES, Problem, load_problems
 from engine.training.budget import read_checkpoint
-from engine.training.card import renew_sums
+from engine.training.card import ready_for_cards, renew_sums
 from engine.training.checkpoints import read_shared_words, read_weights
 from engine.training.evaluate import EVAL_SEED
 from engine.training.options import ASSETS, folders_told, here, say, say_where
@@ -32,6 +32,7 @@ TRAIN_SEED = 11  # problems that neither heads nor judges learnt from
 MIXED = (("draft", 0.0), ("draft", 0.7), ("draft", 0.0), ("target", 0.7))  # who writes what is learnt from, in turns
 GREEDY = (("draft", 0.0), ("target", 0.0))  # and what is measured on: as decoding writes
 SEEN = 2_000  # held-out problems of EVAL_SEED that a check leaves out: variants were compared on some of them
+CARD = "card.json"
 CHECKED = ("task", "heldout", "heldout_rollouts", "temperature", "problem_seed", "seed")
 MADE = (
     "task",
@@ -75,6 +76,7 @@ def register(add: Any) -> None:
     check.add_argument("--seed", type=int, default=1, help="seed of draws")
     check.add_argument("--work", type=TO_FOLDER, default=Path("build/prm-check"), help="folder of labels")
     check.add_argument("--out", type=Path, default=ASSETS / "prm", help="folder of the export and its card")
+    check.add_argument("--no-cards", action="store_true", help="only print; write nothing but labels")
     for one in (sub, check):
         one.add_argument("--target", type=Path, default=ASSETS / "target", help="folder")
         one.add_argument("--draft", type=Path, default=ASSETS / "draft", help="folder")
@@ -126,10 +128,16 @@ def _tellable(labelled: list[Labelled]) -> None:
 
 
 def check_again(options: argparse.Namespace) -> None:
-    """Once more, on problems that no choice was made on; the numbers join the card, whatever they are."""
+    """Once more, on problems that no choice was made on; the numbers are printed and join the card, whatever they are.
+
+    Raises:
+        ConfigError: a card that cannot be written.
+    """
+    export = here(options.out)
+    if not options.no_cards:
+        ready_for_cards([options.out], "with --no-cards", CARD)
     torch.set_num_threads(options.threads)
-    path = options.out / "card.json"
-    card = read_object(path)
+    card = {} if options.no_cards else read_object(export / CARD)
     used = {problem.key for problem in load_problems(options.task, "heldout", SEEN, EVAL_SEED)}
     drawn = load_problems(options.task, "heldout", SEEN + options.heldout, options.problem_seed)
     problems = [problem for problem in drawn if problem.key not in used][: options.heldout]
@@ -137,13 +145,16 @@ def check_again(options: argparse.Namespace) -> None:
     plan = Plan(GREEDY, options.heldout_rollouts, options.temperature, options.seed)
     labelled = _labelled(options, pair, words, problems, plan, options.work, options.problem_seed)
     target = load_model(here(options.target), device="cpu", dtype="float32")
-    made = load_likelihood(options.out, target)
+    made = load_likelihood(export, target)
     found = scores(read(target, labelled), made.weight, made.bias)
     told = {name: row | bounds(found, labelled, name) for name, row in _by_writer(found, labelled).items()}
     card["fresh"] = {"command": _command("prm-check", options, CHECKED), "evaluation": told}
-    path.write_text(json.dumps(card, indent=1) + "\n")
-    (options.out / "README.md").write_text(_page(card, options.out.resolve().parent.name))
-    renew_sums(options.out.parent)
+    if not options.no_cards:
+        (export / CARD).write_text(json.dumps(card, indent=1) + "\n")
+        (export / "README.md").write_text(_page(card, export.resolve().parent.name))
+        renew_sums(export.parent)
+        say_where(card=export)
+    say(json.dumps(told, indent=1))
 
 
 def _pair(options: argparse.Namespace) -> tuple[PreTrainedTokenizerBase, dict[str, LlamaForCausalLM]]:
@@ -218,7 +229,7 @@ def _card(
         "evaluation": found,
         "versions": {name: version(name) for name in ("torch", "transformers", "safetensors")},
     }
-    (options.out / "card.json").write_text(json.dumps(card, indent=1) + "\n")
+    (options.out / CARD).write_text(json.dumps(card, indent=1) + "\n")
     (options.out / "README.md").write_text(_page(card, options.out.resolve().parent.name))
 
 

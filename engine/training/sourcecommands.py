@@ -90,7 +90,7 @@ def train(options: argparse.Namespace) -> None:
     if options.resume:
         trainer.load(read_state(work))
     elif options.encoder:
-        trainer.begin_as(load(options.encoder))
+        trainer.begin_as(load(here(options.encoder)))
         trainer.begun = f"--encoder {ASSETS / options.encoder.name}"
     say_where(checkpoint=work, export=_out(options))
 
@@ -116,9 +116,9 @@ def evaluate(options: argparse.Namespace) -> None:
     if options.cards:
         card.ready_for_cards(_folders(options).values(), "without --cards")
     torch.set_num_threads(options.threads)
-    words = read_words(options.target)
-    target = load(options.target)
-    draft = load(options.draft) if options.draft else None
+    words = read_words(here(options.target))
+    target = load(here(options.target))
+    draft = load(here(options.draft)) if options.draft else None
     report: dict[str, Metrics] = {"target": {}, "draft": {}, "pair": {}, "parallel": {}}
     for family in SOURCED:
         problems = load_problems(family, "heldout", options.items, EVAL_SEED)
@@ -163,7 +163,8 @@ def filled(options: argparse.Namespace, prompts: list[str]) -> dict[str, float]:
     Raises:
         EngineFault: a run failed.
     """
-    lab = Lab.load(target=options.target, parallel=options.parallel, device="cpu")
+    models = {"target": str(here(options.target)), "parallel": str(here(options.parallel))}
+    lab = Lab.load(**models, device="cpu")
     card = lab.compose(drafter="parallel", shape="chain", rule="exact", gamma=GAMMA)
     found = pooled(runs_of(lab, card, prompts, max_new_tokens=LONGEST, record="light"))
     return {name: found[name] or 0.0 for name in ("accept_rate_tested", "tau")}

@@ -1,12 +1,14 @@
 """Cards: what they need is looked at before minutes are spent on what goes into them."""
 
+import json
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
 from engine.errors import ConfigError
 from engine.files.places import ROOT
-from engine.training import commands, headcommands, nateval, sourcecommands
+from engine.training import commands, headcommands, natcommands, nateval, prmcommands, sourcecommands
 from engine.training.command import main
 from engine.training.options import here
 
@@ -81,7 +83,17 @@ def test_a_folder_that_is_here_goes_before_one_of_this_repository(
     assert here(Path("assets/tiny/draft")) == ROOT / "assets" / "tiny" / "draft"
 
 
-@pytest.mark.parametrize("command", ["train micro", "export micro", "source-train source_micro"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train micro",
+        "export micro",
+        "source-train source_micro",
+        "source-eval",
+        "nat-texts --texts x.jsonl",
+        "nat-eval",
+    ],
+)
 def test_the_shipped_tokenizer_is_found_wherever_a_model_is_trained(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,10 +101,69 @@ def test_the_shipped_tokenizer_is_found_wherever_a_model_is_trained(
         raise ConfigError(f"read {folder}")
 
     monkeypatch.chdir(tmp_path)
-    for where in (commands, sourcecommands):
+    for where in (commands, sourcecommands, natcommands, nateval):
         monkeypatch.setattr(where, "read_words", stop)
     assert main(command.split()) == 2
     assert f"read {ROOT}/assets/" in capsys.readouterr().err
+
+
+@pytest.mark.thorough
+def test_every_shipped_model_of_the_crossed_family_is_found_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Drafts, parallel drafters, systems to begin with and systems to measure; what is made goes to the working
+    folder."""
+    monkeypatch.chdir(tmp_path)
+    assets = "assets/crossed"
+    for command in (
+        f"source-eval --items 1 --draft {assets}/source_draft --parallel {assets}/source_parallel",
+        "nat-texts --items 2 --texts texts.jsonl",
+        f"nat-train cmlm --steps 1 --rows 2 --texts texts.jsonl --begin {assets}/cmlm --out cmlm",
+        "nat-export cmlm --texts texts.jsonl",
+        f"nat-eval --items 1 --systems {assets}/glat_ctc cmlm",
+    ):
+        assert main(command.split()) == 0, capsys.readouterr().err
+    made = {path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("model.safetensors")}
+    assert made == {"cmlm", f"{assets}/cmlm"}
+    begun = f"source-train source_target --steps 1 --encoder {assets}/no_such"
+    assert main(begun.split()) == 2
+    assert f"{assets}/no_such is missing" in capsys.readouterr().err
+
+    def stop(folder: Path, _: object) -> None:
+        raise ConfigError(f"read {folder}")
+
+    monkeypatch.setattr(nateval, "load_nat", stop)
+    assert main(["nat-eval"]) == 2
+    assert f"read {assets}/cmlm" in capsys.readouterr().err, "of a family that is here those that are here"
+
+
+def test_a_reward_model_is_checked_from_any_folder_without_its_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(prmcommands, "_pair", lambda _: (None, {}))
+    monkeypatch.setattr(prmcommands, "load_problems", lambda *_: [])
+    monkeypatch.setattr(prmcommands, "_labelled", lambda *_: [])
+    monkeypatch.setattr(prmcommands, "load_model", lambda *_, **__: None)
+    monkeypatch.setattr(prmcommands, "load_likelihood", lambda folder, _: Namespace(weight=folder, bias=0))
+    monkeypatch.setattr(prmcommands, "read", lambda *_: [])
+    monkeypatch.setattr(prmcommands, "scores", lambda _, folder, __: [folder])
+    monkeypatch.setattr(prmcommands, "_by_writer", lambda given, _: {"both": {"read": str(given[0])}})
+    monkeypatch.setattr(prmcommands, "bounds", lambda *_: {})
+    shipped = ROOT / "assets" / "tiny" / "prm"
+    before = (shipped / "card.json").read_text()
+    assert main(["prm-check"]) == 2
+    assert "cards are written beside what they tell of: measure it with --no-cards" in capsys.readouterr().err
+    assert main(["prm-check", "--no-cards"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"both": {"read": str(shipped)}}
+    assert (shipped / "card.json").read_text() == before and not any(tmp_path.iterdir())
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "card.json").write_text("{}")
+    monkeypatch.setattr(prmcommands, "_page", lambda *_: "")
+    assert main(["prm-check", "--out", "own"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {"both": {"read": "own"}} and f"writes card in {tmp_path}/own" in told.err
+    assert json.loads((tmp_path / "own" / "card.json").read_text())["fresh"]["evaluation"] == {"both": {"read": "own"}}
 
 
 def test_a_head_of_the_shipped_target_goes_to_the_working_folder_and_it_is_said(
