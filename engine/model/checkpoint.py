@@ -18,7 +18,7 @@ from engine.model import network
 from engine.model.devices import DTYPES, pick_device
 from engine.model.fewbits import Packing
 from engine.model.hub import commit_of, fault, missing, unpackable, zeros
-from engine.model.misnamed import misnamed
+from engine.model.misnamed import misnamed, missized
 from engine.model.unpacking import packing_of
 from engine.progress import size_of
 
@@ -88,18 +88,22 @@ def unpacks(config: Any, name: str, device: torch.device) -> bool:
     return bool(getattr(quantizer.quantization_config, "dequantize", False))
 
 
-def complete(info: Any, name: str, hf: nn.Module) -> None:
+def complete(info: Any, name: str, hf: Any) -> None:
     """Refuse weights that transformers would have filled in at random, and layers that it would have left out.
 
     Raises:
-        AssetError: tensors are missing, or of another shape than the configuration says, or the files hold more layers.
+        AssetError: tensors are missing, or of another shape than the configuration says, or the files hold more layers;
+            where the configuration has a size that no network has, that is told.
     """
     lost = sorted(str(key) for kind in ("missing_keys", "mismatched_keys") for key in info.get(kind) or ())
+    odd = _beyond(sorted(info.get("unexpected_keys") or ()), hf)
+    if (lost or odd) and (told := missized(hf.config.to_dict())):
+        raise AssetError(f"{name} is not a complete model: {told}")
     if lost:
         raise AssetError(
             f"The weights of {name} are not complete: {len(lost)} tensors are missing or misshapen, such as {lost[0]}."
         )
-    if odd := _beyond(sorted(info.get("unexpected_keys") or ()), hf):
+    if odd:
         raise AssetError(
             f"The files of {name} hold more layers than its config.json says, such as {odd[0]}: without them it is "
             "another model."

@@ -137,7 +137,7 @@ def reason_of(error: Exception, ref: str, packing: Packing | None = None) -> Exc
     if packing and packing.faults:
         return ValueError(packing.faults[0])
     if "ignore_mismatched_sizes" in str(error):
-        return ValueError("its tensors have other shapes than its configuration says")
+        return misnamed(ref, ValueError("its tensors have other shapes than its configuration says"))
     if "custom code" in str(error):
         return ValueError("its model is code that it brings, and no such code is run")
     return misnamed(ref, error)

@@ -1,4 +1,5 @@
-"""Names in a configuration that transformers does not know, and whose fields its errors do not tell."""
+"""Names in a configuration that transformers does not know, and sizes that no network has; its errors tell neither's
+field."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -12,17 +13,35 @@ from engine.model.hub import local
 ACTIVATION = re.compile(r"(act|act_fn|activation|activation_function)$")
 ROPE = ("rope_type", "type")
 DTYPE = ("dtype", "torch_dtype")
+SIZE = re.compile(  # as the types of transformers call width, layers, heads and vocabulary; none has fewer than one
+    r"(hidden_size|intermediate_size|vocab_size|head_dim|d_model|d_ff|d_kv|n_embd|n_inner|n_layers?|n_heads?|dim"
+    r"|((encoder|decoder)_)?ffn_dim|(encoder|decoder)_(layers|attention_heads)"
+    r"|num_(hidden_layers|layers|attention_heads|heads|key_value_heads|kv_heads))$"
+)
 
 
 def misnamed(ref: str, error: Exception) -> Exception:
     """The error of a checkpoint with the field whose name it is about, the nearest right name, and all that are
-    allowed; as it is where it is about none."""
+    allowed, or with a size below 1; as it is where it is about none."""
     said, folder = str(error), local(ref)
     with suppress(AssetError):  # a configuration that cannot be read has no fields
-        for field, value, known in _named(read_object(folder / "config.json")) if folder else ():
+        config = read_object(folder / "config.json") if folder else {}
+        for field, value, known in _named(config):
             if repr(value) in said and value not in known:
                 return AssetError(f"a name in its config.json is not known. {unknown(field, value, known)}")
+        if told := missized(config):
+            return AssetError(told)
     return error
+
+
+def missized(part: Mapping[str, object], within: str = "") -> str:
+    """The first size in a configuration or its parts that is below 1, with its field; empty where there is none."""
+    for key, value in part.items():
+        if isinstance(value, dict) and (told := missized(value, f"{within}{key}.")):
+            return told
+        if type(value) is int and value < 1 and SIZE.match(key):
+            return f"{within}{key} in its config.json must be an integer >= 1, not {value}."
+    return ""
 
 
 def _named(part: Mapping[str, object], within: str = "") -> Iterator[tuple[str, str, Collection[str]]]:

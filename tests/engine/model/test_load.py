@@ -87,6 +87,28 @@ DAMAGE: list[tuple[str, Edit, str]] = [
         settings(rope_parameters={"rope_type": "yarrn", "rope_theta": 1e4}),
         r"Unknown rope_parameters\.rope_type 'yarrn'\. Did you mean 'yarn'\? Known: default, .* yarn\.$",
     ),
+    *(
+        (
+            f"{field} of {value}",
+            settings(**{field: value}),
+            rf"model: {field} in its config\.json must be an integer >= 1, "
+            rf"not {value}\.$",
+        )
+        for field, value in (
+            ("hidden_size", 0),
+            ("hidden_size", -4),
+            ("num_attention_heads", 0),
+            ("num_attention_heads", -2),
+            ("num_key_value_heads", 0),
+            ("num_key_value_heads", -1),
+            ("vocab_size", 0),
+            ("vocab_size", -1),
+            ("num_hidden_layers", 0),
+            ("num_hidden_layers", -1),
+            ("intermediate_size", 0),
+            ("head_dim", 0),
+        )
+    ),
     ("fields that do not fit", settings(hidden_size=31), r"The hidden size \(31\) is not a multiple"),
     (
         "a tokenizer in code",
