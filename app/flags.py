@@ -11,9 +11,10 @@ from app.guard import ORIGINS
 from engine import __version__
 from engine.config import LAB_OPTIONS
 from engine.errors import ConfigError
-from engine.files.places import near
+from engine.files.places import a_file, near
 from engine.kinds import THREADS, option
 from engine.model.devices import dtype_on, homes
+from engine.model.hub import unread
 from engine.parser import Parser
 from engine.tasks.permission import SWITCH
 
@@ -108,8 +109,10 @@ def model(text: str) -> None:
     """A folder that is there, or what may be a hub id.
 
     Raises:
-        ConfigError: it is written as a folder and there is none.
+        ConfigError: it is a file, or is written as a folder and there is none.
     """
+    if said := unread(text) or a_file(text):
+        raise ConfigError(said)
     if text.startswith(LIKE_FOLDERS) and not Path(text).is_dir():
         raise ConfigError(f"there is no folder {text!r}.{near(text)}")
 

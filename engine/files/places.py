@@ -1,5 +1,6 @@
 """Folders of this repository, and what a preset may name in them."""
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from engine.errors import AssetError
 
 ROOT = Path(__file__).resolve().parents[2]
 PRESETS = ROOT / "presets"
+CONFIG = "config.json"  # what the folder of a model has
 
 
 def there(path: Path) -> bool:
@@ -18,16 +20,28 @@ def there(path: Path) -> bool:
 
 
 def near(ref: str) -> str:
-    """A question after the folder that may be meant by the name of none: that of a file, what `~` stands for, or one
-    beside it of the nearest name. Empty where none is like it."""
+    """A question after the folder that may be meant by the name of none: what `~` stands for, or one beside it of the
+    nearest name. Empty where none is like it."""
     try:
         place = Path(ref).expanduser()
-        if place.is_file():
-            return f" Did you mean {place.parent}?"
         beside = [one.name for one in place.parent.iterdir() if one.is_dir()]
     except (OSError, ValueError, RuntimeError):  # no name that a file could have, no such parent, no such home
         return ""
     return "".join(f" Did you mean {place.with_name(name)}?" for name in get_close_matches(place.name, beside, n=1))
+
+
+def a_file(ref: str, what: str = "a model", has: Sequence[str] = (CONFIG,)) -> str:
+    """What is said of a file where the folder of a model (or `what` else) is wanted, which `has` a file of one of these
+    names; with the file's own folder where that may be meant. Empty of what is no file."""
+    try:
+        place = Path(ref).expanduser()
+        if not place.is_file():
+            return ""
+        parent = place.parent if place.parent.name else place.parent.resolve()
+        meant = parent if any((parent / name).is_file() for name in has) else f"one that has {' or '.join(has)} in it"
+    except (OSError, ValueError, RuntimeError):  # as in `near`
+        return ""
+    return f"{ref} is a file, and the folder of {what} is wanted: {meant}."
 
 
 def reachable(ref: str) -> str:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch, first_line, unknown
 from engine.files.documents import read_object
-from engine.files.places import near
+from engine.files.places import a_file, near
 from engine.heads.block import Llama3, Spec, Yarn
 from engine.model import Model
 from engine.model.hub import INDEX
@@ -37,6 +37,8 @@ def folder_of(path: Path, names: tuple[str, ...] = ()) -> Path:
     if path.is_dir():
         return path
     ref = str(path)
+    if said := a_file(ref, "a head"):
+        raise AssetError(said)
     if path.is_absolute() or ref.count("/") != 1:
         raise AssetError(f"There is no head in {ref}: the folder does not exist.{near(ref)}")
     from huggingface_hub import snapshot_download  # noqa: PLC0415  (only for hub ids)

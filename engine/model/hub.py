@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from engine import progress
 from engine.errors import AssetError, LabError, first_line
 from engine.files.documents import read_object
-from engine.files.places import near
+from engine.files.places import a_file, near
 
 if TYPE_CHECKING:
     import torch
@@ -66,6 +66,8 @@ def glance(ref: str) -> Glance:
     folder = Path(ref)
     if is_folder(ref):
         return Glance(folder, _sizes(folder), 0, hub=False)
+    if said := unread(ref) or a_file(ref):
+        raise AssetError(said)
     try:
         folder = Path(_snapshot(ref, allow_patterns=TEXTS))
     except Exception as error:  # the hub's client and its transport raise whatever they like
@@ -156,7 +158,7 @@ def _fetched(ref: str, name: str) -> Path | None:
 
 def missing(ref: str, error: Exception) -> str:
     """Why a checkpoint cannot be loaded, in a sentence."""
-    if said := unread(ref):
+    if said := unread(ref) or a_file(ref):
         return said
     if is_folder(ref):
         return incomplete(ref, no_model(Path(ref)) or _said(error))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError, LabError, ModelMismatch, unknown
-from engine.files.places import there
+from engine.files.places import a_file, there
 from engine.heads import dflash_load, eagle_load, files, hydra, medusa
 from engine.heads.dflash_load import load_dflash
 from engine.heads.eagle_load import load_eagle2, load_eagle3
@@ -108,6 +108,8 @@ def obstacle(role: str, path: str, target: Model) -> str:
     kind, place = kind_of(role), Path(path)
     if not there(place):
         return f"{path} is missing." if hub_files(role, path) is None else ""
+    if kind != "strata" and (said := a_file(path, f"an asset {kind!r}", FILES[kind][0])):
+        return said
     if place.is_dir() or kind != "strata":
         gone = [names for names in FILES[kind] if not any((place / name).is_file() for name in names)]
         if gone:

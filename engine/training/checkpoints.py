@@ -11,6 +11,7 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from engine.errors import AssetError, LabError, ModelMismatch
+from engine.files.places import a_file, near
 from engine.model.bridge import specials_apart
 from engine.model.hub import fault, glance, missing, whole
 from engine.model.load import reason_of
@@ -57,7 +58,7 @@ def read_weights(kind: Any, folder: Path) -> Any:
 @contextmanager
 def _of(folder: Path) -> Iterator[None]:
     if not folder.is_dir():
-        raise AssetError(f"There is no folder {folder}.")
+        raise AssetError(a_file(str(folder)) or f"There is no folder {folder}.{near(str(folder))}")
     try:
         yield
     except LabError:

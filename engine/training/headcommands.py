@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import save as packed
 
 from engine.errors import AssetError, ConfigError, ModelMismatch, unknown
+from engine.files.places import a_file
 from engine.files.written import write
 from engine.kinds import ABOVE, COUNT, PORTION, TO_FOLDER
 from engine.model import load_model
@@ -104,7 +105,9 @@ def make_features(options: argparse.Namespace) -> None:
 def _beside(target: Path) -> Path:
     """The folder of a target's folder, as it is named: in the working folder, even of a target of this repository."""
     if not here(target).is_dir():
-        raise ConfigError(f"Say with --out where the export goes: {target} is no folder here.")
+        raise ConfigError(
+            a_file(str(here(target))) or f"Say with --out where the export goes: {target} is no folder here."
+        )
     return target.parent
 
 

@@ -1,8 +1,10 @@
 """Presets are files that a user may write: each mistake has a sentence, each shipped one is sound."""
 
+import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,10 @@ from engine.files.places import ROOT, locate, near
 from engine.files.presets import get_preset, list_presets, read_preset
 from engine.heads.files import folder_of
 from engine.methods import get_card
+from engine.model import hub, load_model
 from engine.model.outline import outline
+from engine.runs.assets import obstacle
+from engine.training.checkpoints import read_words
 
 
 def written(folder: Path, text: str, name: str = "mine.toml") -> Path:
@@ -110,11 +115,42 @@ def test_a_folder_that_is_not_there_is_told_by_the_nearest_name(
     """Whoever names a model, a head, or either to the server."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (folder := tmp_path / "Stories-656K").mkdir()
-    file = written(folder, "{}", "config.json")
     meant = f" Did you mean {folder}?"
-    assert near(str(tmp_path / "Stories-656k")) == near("~/Stories-656K") == near(str(file)) == meant
+    assert near(str(tmp_path / "Stories-656k")) == near("~/Stories-656K") == meant
     assert {near(ref) for ref in (str(tmp_path / "other"), "org/name", "~nobody/x", "a\0b", "x" * 9999)} == {""}
     asked: list[Callable[[str], object]] = [outline, lambda ref: folder_of(Path(ref)), flags.model]
     for ask in asked:
         with pytest.raises(LabError, match=re.escape(meant)):
             ask(str(tmp_path / "Stories-656k"))
+
+
+def test_a_file_in_the_place_of_a_folder_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its own folder where that is one of a model, also of the working folder, and before the hub is asked."""
+    monkeypatch.setattr(hub, "_snapshot", lambda *_, **__: pytest.fail("the hub was asked"))
+    (folder := tmp_path / "mine").mkdir()
+    (folder / "config.json").write_text("{}")
+    (folder / "judge.json").write_text("{}")
+    (tmp_path / "notes.txt").write_text("")
+    asks: dict[str, list[Callable[[str], object]]] = {
+        "model": [outline, load_model, lambda ref: read_words(Path(ref)), flags.model],
+        "head": [lambda ref: folder_of(Path(ref))],
+    }
+    for cwd, refs, meant in (
+        (folder, ("config.json", str(folder / "config.json")), str(folder)),
+        (tmp_path, ("mine/config.json",), "mine"),
+        (tmp_path, ("notes.txt",), "one that has config.json in it"),
+    ):
+        monkeypatch.chdir(cwd)
+        for ref, (what, each) in itertools.product(refs, asks.items()):
+            words = f"{ref} is a file, and the folder of a {what} is wanted: {meant}."
+            for ask in each:
+                with pytest.raises(LabError, match=f"^{re.escape(words)}$"):
+                    ask(ref)
+    nobody: Any = None  # no target is looked at
+    kinds = {"judge": "mine", "eagle3": "mine", "automaton": "one that has automaton.safetensors in it"}
+    for kind, meant in kinds.items():
+        words = f"mine/config.json is a file, and the folder of an asset '{kind}' is wanted: {meant}."
+        assert obstacle(kind, "mine/config.json", nobody) == words
+    (tmp_path / "x.gguf").write_text("")
+    with pytest.raises(LabError, match=r"is a GGUF file\. Write it anew"):
+        flags.model(str(tmp_path / "x.gguf"))
