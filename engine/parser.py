@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from engine.errors import MOST_SHOWN, unknown
+from engine.errors import MOST_SHOWN, shown, unknown
+
+NUMBERS: dict[Any, str] = {int: "an integer", float: "a number"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -29,6 +31,19 @@ class Parser(argparse.ArgumentParser):
         given = [word.partition("=")[0][:MOST_SHOWN] for word in left if word.startswith("-")]
         near = [found[0] for one in given if (found := get_close_matches(one, names, n=1, cutoff=0.7))]
         return f" (did you mean {' '.join(near)}?)" if near else ""
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """What an option makes of a word.
+
+        Raises:
+            ArgumentError: it is not of the option's type, with what would be.
+        """
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError:
+            if words := NUMBERS.get(action.type):
+                raise argparse.ArgumentError(action, f"must be {words}, not {shown(arg_string)}") from None
+            raise
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """A choice, or a command, that there is.

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from engine.analysis.words import count
-from engine.cli.options import add_models, add_prompts, add_sampling, decoding, load_here, prompts, readable
+from engine.cli.options import add_models, add_prompts, add_sampling, decoding, goes_with, load_here, prompts, readable
 from engine.cli.progress import track
 from engine.cli.specs import split
 from engine.costs import Costs
@@ -47,7 +47,6 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument(
         "--methods",
-        default=",".join(COSTED),
         metavar="A,B,...",
         help=f"methods whose drafts --costs measures, where the pair can run them (default: {','.join(COSTED)})",
     )
@@ -68,6 +67,7 @@ def handle(args: argparse.Namespace) -> int:
         ConfigError: two measurements are asked for, no prompts are named, the method to forecast drafts no lossless
             chain, a forecast of drawn texts is asked for, or a server runs the target.
     """
+    goes_with(args, "costs", "methods")
     if args.costs and args.forecast:
         raise ConfigError("--costs and --forecast are not told together: give one of them.")
     if args.costs:
@@ -122,9 +122,10 @@ def _forecast(args: argparse.Namespace) -> int:
 def _costs(args: argparse.Namespace, lab: Lab) -> int:
     """Measure and print."""
     can = [card.name for card in lab.methods()]
-    names = [name for name in split(args.methods) if get_card(name).name in can]
+    asked = split(args.methods) if args.methods else list(COSTED)
+    names = [name for name in asked if get_card(name).name in can]
     if not names:
-        raise ConfigError(f"This pair can run none of {args.methods}: name others with --methods.")
+        raise ConfigError(f"This pair can run none of {','.join(asked)}: name others with --methods.")
     found = {name: lab.costs(name, temperature=args.temperature) for name in names}
     if args.json:
         print(json.dumps({name: costs.to_json() for name, costs in found.items()}))

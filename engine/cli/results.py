@@ -20,7 +20,7 @@ from engine.errors import ConfigError
 from engine.files.documents import read_object
 from engine.files.places import ROOT
 from engine.files.written import write
-from engine.kinds import COUNTS, TO_FILE
+from engine.kinds import COUNTS, SIZE, TO_FILE
 from engine.lab import Lab
 from engine.tasks import FAMILIES, load_problems
 from engine.tune.replay import Position, replay_rows
@@ -62,7 +62,7 @@ def add_results(actions: Any) -> None:
             help=f"rows that `{PARTS[part]}` wrote (default: build/{part}.jsonl; if missing, that of --out stays)",
         )
     one.add_argument(
-        "--replay", type=int, default=8, metavar="N", help="problems replayed for figure 3, 0 for none (default: 8)"
+        "--replay", type=SIZE, default=8, metavar="N", help="problems replayed for figure 3, 0 for none (default: 8)"
     )
     add_counts(one)
     one.add_argument(

@@ -93,12 +93,16 @@ def _read(path: Path) -> Strata:
         data = read_object(file)
     except AssetError as error:
         raise AssetError(f"The strata {file} cannot be used: {error}") from None
+    if data.get("kind") != "strata":
+        raise AssetError(f'{file} is no strata file: its "kind" is not "strata".')
     try:
-        if data["kind"] != "strata" or len(data["thresholds"]) >= MOST_BINS:
-            raise AssetError(f"{file} is no strata file, or one with more than {MOST_BINS} bins.")
+        if len(data["thresholds"]) >= MOST_BINS:
+            raise AssetError(f"{file} has more than {MOST_BINS} bins.")
         if not fits(data["thresholds"], list[float]):
             raise ValueError("its thresholds must be finite numbers")
         card = {k: v for k, v in data.items() if k not in ("kind", "thresholds")}
         return Strata(tuple(float(t) for t in data["thresholds"]), card)
-    except (KeyError, TypeError, ValueError) as error:
+    except KeyError:
+        raise AssetError(f"The strata {file} cannot be used: they lack thresholds.") from None
+    except (TypeError, ValueError) as error:
         raise AssetError(f"The strata {file} cannot be used: {error}.") from None

@@ -159,7 +159,7 @@ def read_checkpoint(file: Path) -> dict[str, Any]:
         AssetError: there is none, or it is damaged.
     """
     if not file.is_file():
-        raise AssetError(f"There is no checkpoint {file}: train without --resume first, or name another --work.")
+        raise AssetError(f"There is no checkpoint {file}: name the folder of a run, or train first without --resume.")
     try:
         state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises whatever it likes on damaged files

@@ -67,7 +67,7 @@ def ready_for_cards(folders: Iterable[Path], otherwise: str, record: str = TRAIN
                 f"{otherwise}, or name {shipped}."
             )
         if folder.is_dir() and not (folder / record).is_file():
-            raise ConfigError(f"{folder} has no {record}, which its card tells: measure it {otherwise}.")
+            raise ConfigError(f"{folder} has no {record}, without which no card is written: measure it {otherwise}.")
         ready(folder / "card.json")
 
 

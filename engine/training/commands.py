@@ -13,6 +13,9 @@ import torch
 from transformers import AutoModelForCausalLM
 from transformers.utils import logging as hf_logging
 
+from engine.errors import AssetError
+from engine.files.places import near
+from engine.model.devices import pick_device
 from engine.training import card, models, record, tokenizer
 from engine.training.budget import unused
 from engine.training.checkpoints import read_shared_words, read_weights, read_words
@@ -32,15 +35,16 @@ def train(options: argparse.Namespace) -> None:
     """Train to the end of the budget, with a checkpoint and an export every two minutes.
 
     Raises:
-        ConfigError: a run from the start finds the checkpoint of another.
+        ConfigError: a run from the start finds the checkpoint of another, or there is no such device.
     """
     if not options.resume:
         unused(_folders(options)[0] / CHECKPOINT)
+    device = str(pick_device(options.device))
     torch.set_num_threads(1)
     work, out = _folders(options)
     words = read_words(here(options.tokenizer))
     settings = settings_of(options.shape, options, parse_mix(options.mix, Mix))
-    trainer = Trainer(settings, words, options.device, options.threads)
+    trainer = Trainer(settings, words, device, options.threads)
     if options.resume:
         trainer.load(read_state(work))
     elif options.grow:
@@ -110,7 +114,13 @@ def evaluate(options: argparse.Namespace) -> None:
 
 
 def sums(options: argparse.Namespace) -> None:
-    """Write SHA256SUMS over everything shipped."""
+    """Write SHA256SUMS over everything shipped.
+
+    Raises:
+        AssetError: there is no such folder.
+    """
+    if not options.folder.is_dir():
+        raise AssetError(f"There is no folder {options.folder}.{near(str(options.folder))}")
     card.write_sums(options.folder)
 
 

@@ -145,7 +145,6 @@ def build(
         ConfigError: prompts that cannot be read, or have no solution where the target does not answer.
     """
     given = asked.prompts(texts) if asked else []
-    folder.mkdir(parents=True, exist_ok=True)
     model = load_model(target, device=device, dtype="float32")
     if asked and asked.chat:
         model.tokenizer.able_to_chat()
@@ -156,12 +155,13 @@ def build(
     families = SOURCED if model.seam else FAMILIES
     jobs = list(_asked(given, greedy) if asked else _jobs(families, count, greedy, seed))
     file = folder / CARD
+    folder.mkdir(parents=True, exist_ok=True)
     if not file.exists() or read_object(file) != card:
         for old in folder.glob("part-*.safetensors"):
             old.unlink()
     write(file, (json.dumps(card) + "\n").encode())
     kind = AutoModelForSeq2SeqLM if model.seam else AutoModelForCausalLM
-    writer: Any = silence(kind.from_pretrained(target, dtype=torch.float32)).to(device).eval()
+    writer: Any = silence(kind.from_pretrained(target, dtype=torch.float32)).to(model.device).eval()
     chat, limit = (asked.chat, asked.limit) if asked else (False, LONGEST if model.seam else NEW)
     for number, (problems, own) in enumerate(jobs):
         part = folder / f"part-{number:04d}.safetensors"

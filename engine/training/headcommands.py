@@ -17,6 +17,7 @@ from engine.files.places import a_file
 from engine.files.written import write
 from engine.kinds import ABOVE, COUNT, PORTION, TO_FOLDER
 from engine.model import load_model
+from engine.model.devices import pick_device
 from engine.training import features
 from engine.training.asked import Asked, add_asked
 from engine.training.budget import unused
@@ -135,6 +136,7 @@ def train_head(options: argparse.Namespace) -> None:
             f"{model.name} is an encoder-decoder, for which {' and '.join(SOURCED_KINDS)} heads are trained: others "
             "read states or layers that it does not have."
         )
+    device = str(pick_device(options.device))
     settings = HeadSettings(
         options.kind,
         minutes=options.minutes,
@@ -147,7 +149,7 @@ def train_head(options: argparse.Namespace) -> None:
         bottleneck=options.bottleneck,
         target="" if options.target == ASSETS / "target" else str(options.target),
     )
-    context = TrainingContext(model, cache, options.seed, options.device, options.heads, options.bottleneck)
+    context = TrainingContext(model, cache, options.seed, device, options.heads, options.bottleneck)
     trainer = HeadTrainer(settings, context)
     if options.resume:
         trainer.load(read_head(work))

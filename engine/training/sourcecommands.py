@@ -15,6 +15,7 @@ from transformers import PegasusForConditionalGeneration
 from engine.heads.parallel import META
 from engine.kinds import COUNT, TO_FOLDER, place
 from engine.lab import Lab
+from engine.model.devices import pick_device
 from engine.tasks import SOURCED, get_task, load_problems
 from engine.tasks.references import summarised, translated
 from engine.trace.metrics import pooled
@@ -78,14 +79,15 @@ def train(options: argparse.Namespace) -> None:
     """Train to the end of the budget, with a checkpoint and an export every two minutes.
 
     Raises:
-        ConfigError: a run from the start finds the checkpoint of another.
+        ConfigError: a run from the start finds the checkpoint of another, or there is no such device.
     """
     if not options.resume:
         unused(_work(options) / CHECKPOINT)
+    device = str(pick_device(options.device))
     torch.set_num_threads(1)
     words = read_words(here(options.tokenizer))
     settings = settings_of(options.shape, options, parse_mix(options.mix, SourceMix))
-    trainer = SourceTrainer(settings, words, options.device, options.threads)
+    trainer = SourceTrainer(settings, words, device, options.threads)
     work = _work(options)
     if options.resume:
         trainer.load(read_state(work))
@@ -119,6 +121,7 @@ def evaluate(options: argparse.Namespace) -> None:
     words = read_words(here(options.target))
     target = load(here(options.target))
     draft = load(here(options.draft)) if options.draft else None
+    lab = _beside(options) if options.parallel else None
     report: dict[str, Metrics] = {"target": {}, "draft": {}, "pair": {}, "parallel": {}}
     for family in SOURCED:
         problems = load_problems(family, "heldout", options.items, EVAL_SEED)
@@ -130,8 +133,8 @@ def evaluate(options: argparse.Namespace) -> None:
             own = [words.decode(w, skip_special_tokens=True) for w in greedy(draft, sources)]
             report["draft"][family] = quality(family, own, wanted)
             report["pair"][family] = together(draft, sources, written)
-        if options.parallel:
-            report["parallel"][family] = filled(options, [problem.prompt for problem in problems])
+        if lab:
+            report["parallel"][family] = filled(lab, [problem.prompt for problem in problems])
     found = {part: rows for part, rows in report.items() if rows}
     checks = check_sourced(found)
     if options.cards:
@@ -157,14 +160,24 @@ def _write_cards(options: argparse.Namespace, found: Mapping[str, Metrics], chec
     card.renew_sums(options.target.parent)
 
 
-def filled(options: argparse.Namespace, prompts: list[str]) -> dict[str, float]:
+def _beside(options: argparse.Namespace) -> Lab:
+    """The target with its parallel drafter, which is read before anything is measured.
+
+    Raises:
+        LabError: it cannot be loaded.
+    """
+    models = {"target": str(here(options.target)), "parallel": str(here(options.parallel))}
+    lab = Lab.load(**models, device="cpu")
+    lab.asset("parallel")
+    return lab
+
+
+def filled(lab: Lab, prompts: list[str]) -> dict[str, float]:
     """Greedy runs of the lab with a parallel drafter: tokens a round, and the share of tested draft tokens accepted.
 
     Raises:
         EngineFault: a run failed.
     """
-    models = {"target": str(here(options.target)), "parallel": str(here(options.parallel))}
-    lab = Lab.load(**models, device="cpu")
     card = lab.compose(drafter="parallel", shape="chain", rule="exact", gamma=GAMMA)
     found = pooled(runs_of(lab, card, prompts, max_new_tokens=LONGEST, record="light"))
     return {name: found[name] or 0.0 for name in ("accept_rate_tested", "tau")}

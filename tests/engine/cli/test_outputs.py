@@ -170,9 +170,11 @@ def test_a_task_without_a_name_is_no_task(command: tuple[str, ...], capsys: pyte
 
 @pytest.mark.usefixtures("nothing_loaded")
 def test_one_calibration_is_told_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
-    """The forecast was left out without a word."""
+    """The forecast was left out without a word, and so were methods without costs."""
     told = refused(capsys, "calibrate", "--costs", "--forecast=sd", "--prompt=abc")
     assert "--costs and --forecast are not told together" in told
+    told = refused(capsys, "calibrate", "--methods=sd", "--prompt=abc")
+    assert "--methods goes with --costs, which is not given." in told
 
 
 @pytest.mark.thorough

@@ -13,6 +13,13 @@ from engine.training.command import main as training
         (["run", "sd", "a", "--max-new-tokns=3", "--sed", "1"], "engine run", "did you mean --max-new-tokens --seed?"),
         (["run", "sd", "a", "b"], "engine run", "unrecognized arguments: b\n"),
         (["run", "sd", "a", "--record", "lite"], "engine run", "Unknown choice 'lite'. Did you mean 'light'?"),
+        (["run", "sd", "a", "--seed", "1.5"], "engine run", "argument --seed: must be an integer, not '1.5'\n"),
+        (["run", "sd", "a", "--top-p", "x"], "engine run", "argument --top-p: must be a number, not 'x'\n"),
+        (
+            ["trajectories", "results", "--replay=-1"],
+            "engine trajectories results",
+            "--replay: must be an integer >= 0, not '-1'\n",
+        ),
         (["tree", "shwo", "x"], "engine tree", "Unknown action 'shwo'. Did you mean 'show'?"),
         (["benhc"], "engine", "Unknown command 'benhc'. Did you mean 'bench'?"),
     ],

@@ -75,15 +75,17 @@ def test_json_round_trip_and_refusals(tmp_path: Path) -> None:
     strata.save(tmp_path / "strata.json")
     again = load_strata(tmp_path)
     assert again == strata and again.card == json.loads(json.dumps(strata.card))
-    for text in (
-        "",
-        "[]",
-        '{"kind": "strata"}',
-        '{"kind": "strata", "thresholds": [2, 1]}',
-        '{"kind": "tree", "thresholds": []}',
+    for text, says in (
+        ("", "cannot be used: .* cannot be read"),
+        ("[]", "must be a JSON object"),
+        ('{"kind": "strata"}', "they lack thresholds"),
+        ('{"kind": "strata", "thresholds": [2, 1]}', "strata"),
+        ('{"kind": "tree", "thresholds": []}', 'is no strata file: its "kind" is not "strata"'),
+        ('{"thresholds": []}', 'is no strata file: its "kind" is not "strata"'),
+        (json.dumps({"kind": "strata", "thresholds": [*range(9999)]}), "has more than .* bins"),
     ):
         (tmp_path / "bad.json").write_text(text)
-        with pytest.raises(AssetError, match="strata"):
+        with pytest.raises(AssetError, match=says):
             load_strata(tmp_path / "bad.json")
 
 

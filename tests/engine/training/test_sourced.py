@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -141,12 +142,11 @@ def test_the_commands_make_what_the_lab_runs(
     assert lab.run("sd", problem.prompt, max_new_tokens=12, record="light").token_ids == wanted
 
 
-def test_a_run_that_failed_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_failed_is_not_measured() -> None:
     ended = SimpleNamespace(end=SimpleNamespace(reason="error", message="out of memory"), rounds=[])
-    lab = SimpleNamespace(compose=lambda **_: "fill", run=lambda *_, **__: ended)
-    monkeypatch.setattr(Lab, "load", lambda **_: lab)
+    lab: Any = SimpleNamespace(compose=lambda **_: "fill", run=lambda *_, **__: ended)
     with pytest.raises(EngineFault, match="fill failed: out of memory"):
-        sourcecommands.filled(argparse.Namespace(target=None, parallel=None), ["a"])
+        sourcecommands.filled(lab, ["a"])
 
 
 def test_what_was_asked_of_the_pair_is_held_against_what_was_measured() -> None:
