@@ -5,6 +5,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from engine.errors import ConfigError
 from engine.runs.findings import Preflight
 from engine.runs.preflight import preflight, sized
 
@@ -14,10 +15,17 @@ SIGNS = {"good": "+", "note": "~", "against": "-"}
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser("preflight")
-    parser.add_argument("target", help="hub id or folder of the target model")
+    parser.add_argument("target", nargs="?", default="", help="hub id or folder of the target model")
     parser.add_argument("draft", nargs="?", default="", help="hub id or folder of the draft model")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, ... (default: auto)")
     for role in ("target", "draft"):
+        parser.add_argument(
+            f"--{role}",
+            default="",
+            dest=f"named_{role}",
+            metavar="MODEL",
+            help=f"the {role}, as other commands name it",
+        )
         parser.add_argument(f"--{role}-device", default="", metavar="DEVICE", help=f"where the {role} goes instead")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (default: auto)")
     parser.add_argument(
@@ -28,7 +36,15 @@ def add_parser(subparsers: Any) -> None:
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Print the findings; status 1 where something speaks against the pair."""
+    """Print the findings; status 1 where something speaks against the pair.
+
+    Raises:
+        ConfigError: a model is named twice, or no target.
+    """
+    for role in ("target", "draft"):
+        if getattr(args, role) and getattr(args, f"named_{role}"):
+            raise ConfigError(f"The {role} is named twice: {getattr(args, role)}, and with --{role}.")
+    args.target, args.draft = args.target or args.named_target, args.draft or args.named_draft
     apart = {"target_device": args.target_device, "draft_device": args.draft_device}
     found = preflight(args.target, args.draft, args.device, args.dtype, args.languages, **apart)
     print(json.dumps(asdict(found), indent=1) if args.json else "\n".join(lines(found)))

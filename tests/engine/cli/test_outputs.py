@@ -14,6 +14,7 @@ import pytest
 
 from engine.cli import main
 from engine.lab import Lab
+from engine.runs.findings import Preflight
 from engine.training.command import main as training
 from tests.engine.cli.test_commands import refused
 
@@ -166,6 +167,23 @@ def test_what_belongs_to_a_server_is_not_left_aside(
 @pytest.mark.parametrize("command", [("calibrate",), ("calibrate", "--forecast=sd"), ("compare", "--methods=ar")])
 def test_a_task_without_a_name_is_no_task(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert "Unknown task ''." in refused(capsys, *command, "--task=")
+
+
+def test_a_look_takes_models_as_other_commands_name_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--draft was read as a beginning of --draft-device, and a model refused as a device that there is not."""
+    looked = list[tuple[str, ...]]()
+
+    def look(target: str, draft: str, *rest: str, **more: str) -> Preflight:
+        looked.append((target, draft, *more.values()))
+        return Preflight(fits=True, models=(), findings=(), needed=0, available=0, download=0, methods=())
+
+    monkeypatch.setattr("engine.cli.preflight.preflight", look)
+    for given in ("a b", "a --draft b", "--target a --draft b"):
+        assert main(["preflight", *given.split()]) == 0
+    assert looked == [("a", "b", "", "")] * 3
+    assert "The target is named twice: a, and with --target." in refused(capsys, "preflight", "a", "--target=b")
 
 
 @pytest.mark.usefixtures("nothing_loaded")
