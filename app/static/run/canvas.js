@@ -13,7 +13,7 @@ export const STEPS = 5; // colours of the scale, --placed-1 to --placed-5
 /** Whether a round is an iteration: nothing was drafted, and no target asked. @param {Round} round */
 export const isIteration = ({ drafted, fed, extras }) => !drafted && !fed && extras?.iteration !== undefined;
 
-/** Whether a round is a step of a beam search: its nodes are what the beams hold, and no draft.
+/** Whether a round is a step of a search: its nodes are what the beams hold, and no draft.
  * @param {Pick<Round, "extras">} round */
 export const isSearch = ({ extras }) => extras?.beams !== undefined;
 
