@@ -188,6 +188,27 @@ test("marks that set a filter are named by their lane, too, so that no two lanes
   }
 });
 
+test("a lane that goes on beyond the axis of the others says how far, and the others do not", () => {
+  page();
+  const store = createStore();
+  const deep = new Array(50).fill(0).map((_, i) => (i ? [3, 1] : [34, 34]));
+  store.load([trace("sd", chain(...deep)), trace("easd", chain([3, 3], [3, 1]))]);
+  const runs = [...store.runs.values()];
+  for (const share of SHARES.slice(0, 2)) {
+    const domain = share.domain(runs.map(({ rounds }) => rounds));
+    const common = { width: 400, height: 200, small: false, title: share.name, domain, store };
+    const [far, near] = runs.map((run) =>
+      share
+        .draw({ ...common, rounds: run.rounds, run })
+        .all()
+        .filter((one) => one.attrs.class === "goeson"),
+    );
+    assert.deepEqual([far.length, near.length], [1, 0], share.id);
+    assert.match(far[0].textContent, /to 34/);
+    assert.match(share.says?.(runs[0].rounds, domain) ?? "", /34 accepted in 1/);
+  }
+});
+
 test("rounds by what they accepted, their mean, and the tokens a call that follow", () => {
   const lanes = [trace("sd", chain([3, 3], [3, 1], [3, 1], [0, 0]))];
   const { bars, told, words } = figure("accepted", lanes, { x: [-0.5, 3.5], y: [0, 0.56], key: true });

@@ -53,8 +53,9 @@ def test_fp16_gives_the_product(rows: int) -> None:
 
 
 @pytest.mark.skipif(not halves_work(), reason="needs FBGEMM")
-def test_in_fp16_a_row_hardly_depends_on_how_many_there_are() -> None:
+def test_in_fp16_a_row_hardly_depends_on_how_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """With AVX-512 not at all; with AVX2 one or two rows are summed in another order."""
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     exact = "AVX512" in torch.backends.cpu.get_cpu_capability()
     product, x = Product(of_half_type(I, O)), torch.randn(200, I)
     assert product.halves is not None and 1 < product.halves.rows < 200  # one thread alone, and all of them
@@ -65,10 +66,13 @@ def test_in_fp16_a_row_hardly_depends_on_how_many_there_are() -> None:
 
 
 @pytest.mark.skipif(not halves_work(), reason="needs FBGEMM")
-def test_one_thread_works_alone_on_little() -> None:
+def test_one_thread_works_alone_on_little_and_where_there_is_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     halves, rows = Halves(torch.ones(I, O)), rows_alone(I * O)
     halves._shared = Halves(torch.zeros(I, O))._shared  # now the two can be told apart
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     assert halves(torch.ones(rows, I)).any() and not halves(torch.ones(rows + 1, I)).any()
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    assert halves(torch.ones(rows + 1, I)).any()
     assert rows_alone(1) == rows_alone(256 * 1536) == ROWS_ALONE, "of more rows a pass shares the small ones too"
     assert ROWS_ALONE > rows_alone(1 << 20) > rows_alone(1 << 21) == 0
 
