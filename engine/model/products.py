@@ -5,9 +5,9 @@ parts that come with torch keep them on an x86 CPU:
 
 - FBGEMM, in fp16. Checkpoints in bf16 and fp16 fit into it as they are, and are multiplied and summed in fp32; so the
   product is that of fp32 while half of the bytes are read, and the matrix in fp32 need not be kept. A call costs 3
-  microseconds, or 25 where all threads work, and more where they went to sleep since the last. With AVX-512 a row's
-  product is the same to the bit however many rows there are; with AVX2 one or two rows are summed in another order than
-  more of them.
+  microseconds, or 12 to 25 where all threads work, and 35 to 65 more where they went to sleep since the last. With
+  AVX-512 a row's product is the same to the bit however many rows there are; with AVX2 one or two rows are summed in
+  another order than more of them.
 - oneDNN, in fp32, for matrices that do not fit. A call costs 14 microseconds, so one row, and few rows of a small
   matrix, stay with torch's own product, and matrices beyond `BYTES`, which would be kept twice, altogether.
 """
@@ -46,11 +46,19 @@ class Halves:
 
     def __call__(self, x_TI: Tensor) -> Tensor:
         """X W [T, O]."""
-        if self._alone is not None and x_TI.shape[0] <= self.rows:
-            out = torch.fbgemm_linear_fp16_weight_fp32_activation(x_TI, self._alone, None)
-        else:
-            out = torch.ops.quantized.linear_dynamic_fp16(x_TI, self._shared)
+        alone = self._alone is not None and (x_TI.shape[0] <= self.rows or torch.get_num_threads() == 1)
+        out = self.by_one(x_TI) if alone else self.by_all(x_TI)
         return out if self._lift == 1 else out.mul_(1 / self._lift)
+
+    def by_one(self, x_TI: Tensor) -> Tensor:
+        """X W, lifted, by one thread; of a matrix for which that pays for some number of rows."""
+        assert self._alone is not None
+        return torch.fbgemm_linear_fp16_weight_fp32_activation(x_TI, self._alone, None)
+
+    def by_all(self, x_TI: Tensor) -> Tensor:
+        """X W, lifted, by all threads; a call takes some 10 microseconds more."""
+        out: Tensor = torch.ops.quantized.linear_dynamic_fp16(x_TI, self._shared)
+        return out
 
     def few(self, scale_I: Array | None) -> Callable[[Array], Array]:
         """What multiplies few rows [T, I] that are an array, after `scale_I` where there is one: X diag(s) W [T, O]."""
@@ -189,9 +197,7 @@ def halves_work() -> bool:
         warnings.simplefilter("ignore")  # that it will be taken away
         try:
             halves = Halves(w)
-            alone = halves(x)
-            halves.rows = 0
-            return torch.equal(alone, x @ w) and torch.equal(halves(x), x @ w)
+            return torch.equal(halves.by_one(x), x @ w) and torch.equal(halves.by_all(x), x @ w)
         except (AttributeError, RuntimeError, TypeError):  # another torch, or a build without it
             return False
 
