@@ -24,7 +24,8 @@ from engine.config import MAX_TEMPERATURE, TEMPERATURES, TRAJECTORY_TEMPERATURE
 from engine.errors import ConfigError
 from engine.files.places import PRESETS, ROOT
 from engine.files.presets import Family, list_presets
-from engine.tasks import Problem, Task, family_of, get_task, load_problems
+from engine.tasks import FAMILIES as PROMPTED
+from engine.tasks import SOURCED, Problem, Task, family_of, get_task, load_problems
 from engine.trace.events import Event, RunEnded, RunStarted
 
 EXAMPLES = PRESETS / "trajectories"  # written by `python -m engine trajectories show`
@@ -68,6 +69,7 @@ def _recorded(service: Service, examples: Path, results: Path) -> bytes:
         "examples": shown,
         "results": _pooled(service, _read(results)) if results.is_file() else None,
         "problems": problems,
+        "reads": {task.family: task.reads for task in map(get_task, (*PROMPTED, *SOURCED)) if task.textual},
         "most": MOST,
     }
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()

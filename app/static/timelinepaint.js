@@ -138,13 +138,11 @@ export function paintKey(c, store, { left, rows }, ink) {
 /** The colours of rounds on the clock, where some lane has a draft or writes in place: colour and words.
  * @param {readonly Run[]} rows @returns {[string, string][]} */
 export function clockParts(rows) {
-  const drafts = rows.some((run) => drafted(run.rounds));
-  const places = rows.some((run) => run.rounds.length && inPlace(run));
-  return [
-    .../** @type {[string, string][]} */ (drafts ? [["--draft-2", "drafting"]] : []),
-    .../** @type {[string, string][]} */ (drafts ? [["--target-2", "target call"]] : []),
-    .../** @type {[string, string][]} */ (places ? [["--overlap", "network"]] : []),
-  ];
+  /** @type {[string, string][]} */
+  const parts = [];
+  if (rows.some((run) => drafted(run.rounds))) parts.push(["--draft-2", "drafting"], ["--target-2", "target call"]);
+  if (rows.some((run) => run.rounds.length && inPlace(run))) parts.push(["--overlap", "network"]);
+  return parts;
 }
 
 /** Names cut to the room they have; those that would be cut to the same words keep the word in which they differ.

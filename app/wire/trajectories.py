@@ -204,4 +204,5 @@ class Trajectories(TypedDict):
     examples: list[TrajectoryExample]
     results: TrajectoryResults | None
     problems: list[OfferedProblem]
+    reads: dict[str, str]  # by task, how an answer that can be compared is read off a text
     most: int  # trajectories of one method

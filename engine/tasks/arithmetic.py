@@ -12,6 +12,7 @@ from engine.tasks.stories import BEGINNINGS, DISTRACTORS, EVENTS, ITEMS, NAMES, 
 
 FAMILY = "arithmetic"
 ABOUT = "a word problem of four to six steps, answered with its reasoning"
+READS = "The answer is the last number of a text."
 OPENING, CUE, TEXTUAL = "Question:", "Answer:", True
 MEASURES: tuple[Measure, ...] = ("accuracy",)
 LIMIT = 999  # no number in a problem is larger

@@ -28,6 +28,7 @@ class Task:
 
     family: str
     about: str  # what a problem asks for, in one line
+    reads: str  # what `extract` takes for the answer, in one sentence
     opening: str
     cue: str
     measures: tuple[Measure, ...]
@@ -42,6 +43,7 @@ _TASKS = {
     module.FAMILY: Task(
         module.FAMILY,
         module.ABOUT,
+        module.READS,
         module.OPENING,
         module.CUE,
         module.MEASURES,

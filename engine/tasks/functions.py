@@ -25,6 +25,7 @@ from engine.tasks.snippets import (
 
 FAMILY = "functions"
 ABOUT = "a small Python function to write from a description and one test"
+READS = "The answer is the first function of a text."
 OPENING, CUE, TEXTUAL = "Task:", "Code:", False
 MEASURES: tuple[Measure, ...] = ("accuracy",)
 HIDDEN_TESTS = 4

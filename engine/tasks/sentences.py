@@ -29,6 +29,7 @@ from engine.tasks.texts import first_line, sentence_bleu
 
 FAMILY = "sentences"
 ABOUT = "an English sentence to translate into German"
+READS = "The answer is the first line of a text."
 OPENING, CUE, TEXTUAL = "English:", "German:", True
 MEASURES: tuple[Measure, ...] = ("accuracy", "translation")
 _CANONICAL = {w: ws[0] for ws in (*OPENERS.values(), *MIDDLES.values()) for w in ws}

@@ -16,6 +16,7 @@ from engine.tasks.texts import first_line, same_words
 
 FAMILY = "summaries"
 ABOUT = "a short report to sum up in one sentence"
+READS = "The answer is the first line of a text."
 OPENING, CUE, TEXTUAL = "Summarise:", "", True
 MEASURES: tuple[Measure, ...] = ("summary",)
 NAMES = """

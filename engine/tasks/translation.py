@@ -38,6 +38,7 @@ from engine.tasks.vocabulary import (
 
 FAMILY = "translation"
 ABOUT = "an English sentence with subordinate clauses to translate into German"
+READS = "The answer is the first line of a text."
 OPENING, CUE, TEXTUAL = "Translate:", "", True
 MEASURES: tuple[Measure, ...] = ("translation",)
 KINDS = {  # of what a verb takes, and how often

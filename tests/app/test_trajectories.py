@@ -30,6 +30,10 @@ def ask(**more):
 def test_what_is_recorded_needs_no_model(http, lab):
     body = http.get("/lab/trajectories").json()
     assert body["examples"][0]["name"] == "one" and body["results"] is None and body["most"] == 16
+    assert (
+        body["reads"]["arithmetic"] == "The answer is the last number of a text." and "functions" not in body["reads"]
+    )
+    assert {problem["task"] for problem in body["problems"]} <= body["reads"].keys()
     offered = {(problem["family"], problem["prompt"].split()[0]) for problem in body["problems"]}
     assert offered == {("decoder-only", "Question:"), ("encoder-decoder", "Translate:")}
     assert lab.loads == 0

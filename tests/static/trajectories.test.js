@@ -105,9 +105,13 @@ test("what is said of answers fits their task and the methods that wrote them", 
     rows: [{ answer: "4", reason: "eos", vote }],
   });
   const [sam, lossy] = [of("sam", "SAM"), of("topk_lossy", "Top-K")];
+  const reads = {
+    arithmetic: "The answer is the last number of a text.",
+    translation: "The answer is the first line of a text.",
+  };
   const told = (/** @type {string} */ task, /** @type {object[]} */ ...methods) => {
     const spot = document.createElement("section");
-    drawVotes(spot, { ...HEAD, task, methods }, cards);
+    drawVotes(spot, { ...HEAD, task, methods }, cards, reads);
     return spot.textContent;
   };
   assert.match(told("arithmetic", sam), /The answer is the last number of a text\./);

@@ -49,15 +49,6 @@ export function table(caption, head, rows, name = caption) {
   );
 }
 
-/** How an answer of a problem in arithmetic, or of one that nobody knows, is read. */
-/** How an answer is read, by task. @type {Readonly<Record<string, string>>} */
-const READ = {
-  arithmetic: "The answer is the last number of a text.",
-  translation: "The answer is the first line of a text.",
-  sentences: "The answer is the first line of a text.",
-  summaries: "The answer is the first line of a text.",
-};
-
 /** Acceptance length by trajectory; the server sends the figure anew with each answer.
  * @param {HTMLElement} spot @param {Shown} shown */
 export function drawGrowth(spot, shown) {
@@ -94,8 +85,9 @@ export function drawGrowth(spot, shown) {
 const figures = new WeakMap();
 
 /** Answers and majorities. @param {HTMLElement} spot @param {Shown} shown
- * @param {readonly Pick<import("../types/card.js").Card, "name" | "guarantee">[]} cards of all methods */
-export function drawVotes(spot, shown, cards) {
+ * @param {readonly Pick<import("../types/card.js").Card, "name" | "guarantee">[]} cards of all methods
+ * @param {import("../types/measured.js").Trajectories["reads"]} reads by task, how an answer is read */
+export function drawVotes(spot, shown, cards, reads) {
   if (!shown.methods.some((method) => method.rows.some((row) => row.vote))) return spot.replaceChildren();
   const rows = shown.methods.map((method) => {
     const vote = method.rows.findLast((row) => row.vote)?.vote;
@@ -119,7 +111,7 @@ export function drawVotes(spot, shown, cards) {
   spot.replaceChildren(
     h("h3", {}, title),
     table("", ["method", "answers, in order", "majority", "share"], rows, title),
-    h("p.quiet", {}, [READ[shown.task], known, drawn(shown, cards)].filter(Boolean).join(" ")),
+    h("p.quiet", {}, [reads[shown.task], known, drawn(shown, cards)].filter(Boolean).join(" ")),
   );
 }
 

@@ -86,7 +86,7 @@ export async function drawTrajectories(body, _store, lab) {
     if (!shown) return;
     if (!shown.methods.some((one) => one.key === kept.method)) kept.method = shown.methods[0]?.key ?? null;
     drawGrowth(view.growth, shown);
-    drawVotes(view.votes, shown, catalogue.methods);
+    drawVotes(view.votes, shown, catalogue.methods, recorded.reads);
     drawRows(view.rows, shown, kept.method, (key) => {
       kept.method = key;
       draw();

@@ -544,6 +544,8 @@ export interface Trajectories {
   readonly examples: readonly TrajectoryExample[];
   readonly results: TrajectoryResults | null;
   readonly problems: readonly OfferedProblem[];
+  /** by task, how an answer that can be compared is read off a text */
+  readonly reads: Readonly<Record<string, string>>;
   /** trajectories of one method */
   readonly most: number;
 }

@@ -1,14 +1,14 @@
 """Cards: what they need is looked at before minutes are spent on what goes into them."""
 
 import json
-from argparse import Namespace
+import shutil
 from pathlib import Path
 
 import pytest
 
 from engine.errors import ConfigError
 from engine.files.places import ROOT
-from engine.training import commands, headcommands, natcommands, nateval, prmcommands, sourcecommands
+from engine.training import commands, headcommands, natcommands, nateval, sourcecommands
 from engine.training.command import main
 from engine.training.options import here
 
@@ -137,33 +137,33 @@ def test_every_shipped_model_of_the_crossed_family_is_found_from_any_folder(
     assert f"read {assets}/cmlm" in capsys.readouterr().err, "of a family that is here those that are here"
 
 
+def _printed(out: str) -> dict[str, dict[str, object]]:
+    """The numbers, behind lines of progress."""
+    found: dict[str, dict[str, object]] = json.loads(out[out.index("{\n") :])
+    return found
+
+
+@pytest.mark.thorough
 def test_a_reward_model_is_checked_from_any_folder_without_its_card(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(prmcommands, "_pair", lambda _: (None, {}))
-    monkeypatch.setattr(prmcommands, "load_problems", lambda *_: [])
-    monkeypatch.setattr(prmcommands, "_labelled", lambda *_: [])
-    monkeypatch.setattr(prmcommands, "load_model", lambda *_, **__: None)
-    monkeypatch.setattr(prmcommands, "load_likelihood", lambda folder, _: Namespace(weight=folder, bias=0))
-    monkeypatch.setattr(prmcommands, "read", lambda *_: [])
-    monkeypatch.setattr(prmcommands, "scores", lambda _, folder, __: [folder])
-    monkeypatch.setattr(prmcommands, "_by_writer", lambda given, _: {"both": {"read": str(given[0])}})
-    monkeypatch.setattr(prmcommands, "bounds", lambda *_: {})
     shipped = ROOT / "assets" / "tiny" / "prm"
     before = (shipped / "card.json").read_text()
-    assert main(["prm-check"]) == 2
+    check = ["prm-check", "--heldout", "4", "--heldout-rollouts", "1", "--threads", "1"]
+    assert main(check) == 2
     assert "cards are written beside what they tell of: measure it with --no-cards" in capsys.readouterr().err
-    assert main(["prm-check", "--no-cards"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"both": {"read": str(shipped)}}
-    assert (shipped / "card.json").read_text() == before and not any(tmp_path.iterdir())
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "card.json").write_text("{}")
-    monkeypatch.setattr(prmcommands, "_page", lambda *_: "")
-    assert main(["prm-check", "--out", "own"]) == 0
+    assert not any(tmp_path.iterdir()), "refused before anything is labelled"
+    assert main([*check, "--no-cards"]) == 0
+    found = _printed(capsys.readouterr().out)
+    assert found["draft"]["steps"] and found["both"]["responses"] == 4
+    assert (shipped / "card.json").read_text() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["build"], "labels alone"
+    shutil.copytree(shipped, "own")
+    assert main([*check, "--out", "own"]) == 0
     told = capsys.readouterr()
-    assert json.loads(told.out) == {"both": {"read": "own"}} and f"writes card in {tmp_path}/own" in told.err
-    assert json.loads((tmp_path / "own" / "card.json").read_text())["fresh"]["evaluation"] == {"both": {"read": "own"}}
+    assert _printed(told.out) == found and f"writes card in {tmp_path}/own" in told.err
+    assert json.loads((tmp_path / "own" / "card.json").read_text())["fresh"]["evaluation"] == found
 
 
 def test_a_head_of_the_shipped_target_goes_to_the_working_folder_and_it_is_said(
