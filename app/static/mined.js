@@ -107,6 +107,8 @@ export function createMined(api) {
   const listeners = new Set();
   /** @type {Map<string, MinedSet>} */
   const sets = new Map();
+  /** Those on their way: two rooms may ask for one. @type {Map<string, Promise<MinedSet>>} */
+  const reading = new Map();
   /** @type {Promise<NonNullable<Mined["list"]>> | undefined} */
   let asked;
   /** @type {{-readonly [K in keyof Mined]: Mined[K]}} */
@@ -137,11 +139,11 @@ export function createMined(api) {
       return asked;
     },
     async open(name) {
-      const answer = sets.has(name) ? null : await api.answer(`mined?name=${encodeURIComponent(name)}`);
-      const set = sets.get(name) ?? readMined(answer ? await answer.text() : "", name);
-      sets.set(name, set);
-      mined.emit();
-      return set;
+      const set = sets.get(name);
+      if (set) return set;
+      const coming = reading.get(name) ?? read(name).finally(() => reading.delete(name));
+      reading.set(name, coming);
+      return coming;
     },
     put(set) {
       sets.set(set.name, set);
@@ -158,4 +160,12 @@ export function createMined(api) {
     },
   };
   return mined;
+
+  /** @param {string} name of a recorded set */
+  async function read(name) {
+    const answer = await api.answer(`mined?name=${encodeURIComponent(name)}`);
+    const set = readMined(await answer.text(), name);
+    mined.put(set);
+    return set;
+  }
 }

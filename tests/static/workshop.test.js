@@ -184,6 +184,28 @@ test("recorded sets that did not come are asked for again", async () => {
   assert.equal(asked, 2);
 });
 
+test("a recorded set is read once, whoever asks for it, and told once; one that failed is read again", async () => {
+  let asked = 0;
+  const text = [HEAD, prompt("p", [label(1)])].map((line) => JSON.stringify(line)).join("\n");
+  const api = {
+    answer: async () => {
+      asked += 1;
+      if (asked === 1) throw new Error("The server does not answer.");
+      return { text: async () => text };
+    },
+  };
+  const mined = createMined(api);
+  let told = 0;
+  mined.on(() => {
+    told += 1;
+  });
+  await assert.rejects(mined.open("arithmetic"), /does not answer/);
+  const [set, same] = await Promise.all([mined.open("arithmetic"), mined.open("arithmetic")]);
+  assert.equal(set, same);
+  assert.equal(await mined.open("arithmetic"), set);
+  assert.deepEqual([asked, told, set.items.length], [2, 1, 1]);
+});
+
 test("labels of another target are none of a run's", () => {
   const mined = createMined({});
   const set = emptySet("own", { ...HEAD, models: { target: { id: "tiny", revision: "sha256:1" } } });
