@@ -51,6 +51,9 @@ const look = () => document.body.className;
 const titled = new WeakMap();
 const SETTLED = 200; // ms after the last change of the window
 
+/** Whether a figure stands drawn, so that it may be moved. @param {HTMLElement} spot */
+export const stands = (spot) => drawing.has(spot);
+
 /** On what a room keeps while it is closed, with its figures as they are. */
 export const KEPT = "data-kept";
 

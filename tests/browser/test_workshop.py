@@ -346,6 +346,10 @@ def test_the_threshold_says_what_is_kept_and_where_the_text_changes(visit, tmp_p
     expect(slider).to_have_value("0.5")
     rows = "[...document.querySelectorAll('.curves > .plotted')].map((one) => one.offsetTop)"
     assert [page.evaluate(rows).count(top) for top in sorted(set(page.evaluate(rows)))] == [2, 2], "no row has a hole"
+    figures = page.locator(".curves .plot").element_handles()
+    page.evaluate("draftscope.mined.emit()")  # as when a recorded set comes while these stand
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert all(figure.evaluate("(spot) => spot.isConnected && !!spot.layout") for figure in figures), "drawn anew"
     slider.fill("0.9")
     expect(slider).to_have_attribute("aria-valuetext", "0.9")
     _head, prompts = read_mined(tmp_path / "scored.jsonl")

@@ -7,7 +7,7 @@ import { commandline } from "../commandline.js";
 import { h } from "../dom.js";
 import { fmt, percent, pieceOf } from "../draw.js";
 import { packed } from "../packed.js";
-import { moveThreshold, plots } from "../plot.js";
+import { moveThreshold, plots, stands } from "../plot.js";
 import { knobsOf, movable, replay } from "../thresholds.js";
 import { atThreshold, recordedAt } from "./judgement.js";
 
@@ -19,6 +19,9 @@ import { atThreshold, recordedAt } from "./judgement.js";
 
 const ALONE = "A server draws the curves; this page has their numbers. To see them, serve the lab: draftscope.";
 const STEP = 0.005; // of the slider
+/** The figures drawn last, of which labels, and whether their answer is still to come.
+ * @type {{of: string, charts: HTMLElement, asked: boolean} | null} */
+let standing = null;
 const TRAINING = "unseen labels of training: ";
 
 /** @param {HTMLElement} spot @param {Workshop} ctx */
@@ -45,7 +48,7 @@ export async function drawCurves(spot, ctx) {
   }
   const chosen = sources.find((source) => source.name === kept.curves) ?? sources[0];
   const threshold = kept.threshold ?? chosen.threshold ?? 0.5;
-  const charts = h("div.curves");
+  const charts = chartsOf(ctx, chosen, threshold);
   spot.append(
     h(
       "div.row.tools",
@@ -70,7 +73,29 @@ export async function drawCurves(spot, ctx) {
     cutPanel(chosen.scored, ctx, threshold, chosen.threshold, (now) => mark(charts, chosen.scored, now)),
     charts,
   );
-  drawAll(charts, ctx, chosen, threshold);
+}
+
+/** The figures of these labels: those that stand already, whatever else the room draws anew, or new ones.
+ * @param {Workshop} ctx @param {Source} source @param {number} threshold */
+function chartsOf(ctx, source, threshold) {
+  const of = JSON.stringify([source.name, source.scored]);
+  if (standing?.of === of && (standing.asked || allStand(standing.charts))) {
+    mark(standing.charts, source.scored, threshold);
+    return standing.charts;
+  }
+  const made = { of, charts: h("div.curves"), asked: true };
+  standing = made;
+  drawAll(made.charts, ctx, source, threshold).finally(() => {
+    made.asked = false;
+  });
+  return made.charts;
+}
+
+/** @param {HTMLElement} charts */
+function allStand(charts) {
+  /** @type {NodeListOf<HTMLElement>} */
+  const spots = charts.querySelectorAll(".plot");
+  return spots.length > 0 && [...spots].every(stands);
 }
 
 /** Sets of scored labels: those shown, and those that a judge had not seen in training.
