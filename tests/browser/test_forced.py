@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -54,11 +55,10 @@ def test_tokens_are_told_by_lines(page: Any) -> None:
 
 def test_drawings_keep_their_colours_on_their_own_ground(page: Any) -> None:
     page.evaluate(f"{S}.setCursor({{ run: 'chain', pos: 9 }})")
+    ground = page.evaluate(SYSTEM, "var(--panel)")
     for spot in (page.locator(".dock canvas"), page.locator(".v-inspector .v-figure")):
-        spot.first.wait_for()
-        assert style(spot, "forced-color-adjust") == "none"
-        ground = style(spot, "background-color")
-        assert ground == page.evaluate(SYSTEM, "var(--panel)")
+        expect(spot.first).to_have_css("forced-color-adjust", "none")
+        expect(spot.first).to_have_css("background-color", ground)
 
 
 def test_only_the_open_room_is_underlined(page: Any) -> None:
