@@ -24,8 +24,8 @@ from engine.trace.store import Trace
 class Lab(Pair):
     """Models, heads and data of one pair, and what can be done with them.
 
-    `options` of a run are `engine.runs.running.Options` (max_new_tokens, temperature, top_p, top_k, seed, chat, record,
-    stop, top_n, extras), and the method's knobs beside them: `lab.run("sd", "...", temperature=0.7, gamma=4)`.
+    `options` of a run are `engine.runs.asking.Options` (max_new_tokens, temperature, top_p, top_k, seed, chat, record,
+    stop, top_n, looks, extras), and the method's knobs beside them: `lab.run("sd", "...", temperature=0.7, gamma=4)`.
     """
 
     @classmethod

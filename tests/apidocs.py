@@ -17,7 +17,7 @@ from engine.files.places import ROOT
 FOLDER = ROOT / "docs" / "api"
 MODULES = {
     "engine.lab": "Load models, run methods on them.",
-    "engine.runs.running": "The options of a run.",
+    "engine.runs.asking": "The options of a run.",
     "engine.config": "Cards and knobs of methods.",
     "engine.parts.protocols": "What a drafter, a shape and a rule are; for authors of methods.",
     "engine.trace.events": "The events of a trace and their fields (as JSON Schema: docs/trace.schema.json).",

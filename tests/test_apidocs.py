@@ -8,7 +8,7 @@ def test_it_names_what_users_call():
     for name, wanted in {
         "engine-lab.md": ("Lab.load", "Lab.run", "Lab.stream", "Raises"),
         "engine-trace-events.md": ("Node", "top_draft", "RunEnded"),
-        "engine-runs-running.md": ("0 is greedy", "any whole number, below 0 too"),  # comments of fields
+        "engine-runs-asking.md": ("0 is greedy", "any whole number, below 0 too"),  # comments of fields
         "engine-parts-protocols.md": ("Drafter", "Shape", "Rule"),
     }.items():
         assert all(word in found[name] for word in wanted), name

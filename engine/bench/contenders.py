@@ -12,7 +12,8 @@ from engine.config import Card
 from engine.lab import Lab
 from engine.model.devices import DTYPES
 from engine.model.generation import silence
-from engine.runs.running import DECODING, prepare
+from engine.runs.asking import DECODING
+from engine.runs.running import prepare
 from engine.trace.outcome import calls
 from engine.trace.store import Trace, sound
 

@@ -26,7 +26,7 @@ from engine.kinds import COUNT, TO_FOLDER
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.papers.systems import spread
-from engine.runs.running import able
+from engine.runs.asking import able
 from engine.runs.sweep import Kept, Sweep
 from engine.runs.trajectories import STRIDE
 from engine.tasks.marking import marking

@@ -11,10 +11,11 @@ from engine.config import Card, RunConfig, whole_number
 from engine.errors import ConfigError, EngineFault
 from engine.model import Model
 from engine.model.together import Crew, JoinedDecoder, packing_of
+from engine.runs.asking import asked, configure
 from engine.runs.costs import with_costs
 from engine.runs.pair import Pair
 from engine.runs.preflight import available, sized
-from engine.runs.running import NO_MEMORY, asked, begin, configure, events, head
+from engine.runs.running import NO_MEMORY, begin, events, head
 from engine.trace.store import Trace
 
 ROOM = 0.8  # of the free memory that the caches of a batch may take

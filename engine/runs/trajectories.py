@@ -8,8 +8,9 @@ from typing import Any
 from engine.config import TRAJECTORY_TEMPERATURE, TRAJECTORY_TOKENS, Card, RunConfig, whole_number
 from engine.errors import ConfigError
 from engine.loop import Method
+from engine.runs.asking import ready
 from engine.runs.pair import Pair
-from engine.runs.running import living, ready, stream
+from engine.runs.running import living, stream
 from engine.trace.events import Event, Round, RunEnded, RunStarted
 from engine.trace.store import Trace
 
