@@ -40,7 +40,7 @@ def left(path: Path) -> str:
 def _auto(found: dict[str, Any], path: Path) -> str:
     """The command that recorded it."""
     items = max(part["prompts"] for part in found["tasks"].values())
-    asked = f"--auto --threads {found['threads']} --items {items} --json"
+    asked = f"--auto --threads {found['threads']} --items {items} --repetitions {found['repetitions']} --json"
     return f"python -m engine bench {asked} > docs/results/{path.name}"
 
 
