@@ -13,7 +13,7 @@ from typing import Any
 from engine.analysis.words import estimate
 from engine.cli.notes import tell
 from engine.cli.options import add_models, add_shard, load_lab
-from engine.cli.reproducing import Running, made
+from engine.cli.reproducing import Running, made, prompts_of
 from engine.errors import ConfigError
 from engine.files.places import ROOT, there
 from engine.kinds import COUNT, MINUTES, TO_FOLDER
@@ -72,7 +72,7 @@ def add_parser(subparsers: Any) -> None:
         type=TO_FOLDER,
         metavar="FOLDER",
         help="results, and below it files that --again makes anew for them (default: docs/results/papers and the "
-        f"recorded files; of other models {OTHERS})",
+        f"recorded files; of other models, or of fewer prompts than are recorded, {OTHERS})",
     )
     parser.add_argument(
         "--keep",
@@ -89,7 +89,7 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """List, or run what is missing."""
-    found, files = chosen(args.what), _files(args)
+    found, files, named = chosen(args.what), _files(args), bool(args.out)
     args = argparse.Namespace(**{**vars(args), "out": _out(args).resolve()})
     if args.list:
         print(json.dumps([_listed(args, one) for one in found], indent=1) if args.json else as_list(args, found))
@@ -109,6 +109,13 @@ def handle(args: argparse.Namespace) -> int:
         print(f"{paper.key}:{item.id} {item.name}: {item.shows}", file=sys.stderr)
         bearing = ALL if item.plans else MODELS if _gather(args, item, files) else ()
         tell(_passed_over(args, *entry, bearing))
+        lacking = "" if named or args.out != FOLDER else _lacking(args, *entry)
+        out = OTHERS.resolve() if lacking else args.out
+        if lacking:
+            print(
+                f"  {lacking}: that result stays, and this one is written below {out} (--out {FOLDER} replaces it)",
+                file=sys.stderr,
+            )
         roots = _roots(files if bearing else ROOT, bool(_given(args, bearing)))
         result = made(paper, item, _lab(args, item, labs), running) if item.plans else _from_source(item, roots)
         if result is None and not running.over():
@@ -118,8 +125,8 @@ def handle(args: argparse.Namespace) -> int:
             print("stopped at the time that was given; run again to go on", file=sys.stderr)
             return 1
         results.append(_called(result | {"command": _again(args, *entry, bearing)}))
-        told = save(paper, item, results[-1], args.out)
-        if args.out != FOLDER:
+        told = save(paper, item, results[-1], out)
+        if out != FOLDER:
             print(f"  written: {told}", file=sys.stderr)
         if not args.json:
             print(as_text(entry, results[-1]))
@@ -173,6 +180,19 @@ def _passed_over(args: argparse.Namespace, paper: Paper, item: Item, bearing: Se
     if not other:
         return ""
     return f"  {paper.key}:{item.id} is read from {', '.join(item.source)}; no bearing on that: {', '.join(other)}"
+
+
+def _lacking(args: argparse.Namespace, paper: Paper, item: Item) -> str:
+    """What the recorded result of an item has and these runs would not: more prompts of a task, or speeds; empty where
+    they have as much, or nothing is recorded."""
+    recorded = load(paper, item, args.out) if item.plans else None
+    if recorded is None:
+        return ""
+    now, name = prompts_of(item.plans, args.items), f"{paper.key}:{item.id}"
+    for task, count in recorded.get("prompts", {}).items():
+        if count > now.get(task, 0):
+            return f"{name} is recorded with {count} prompts of {task}, and these are {now.get(task, 0)}"
+    return f"{name} is recorded with speeds, which --times takes" if recorded.get("times") and not args.times else ""
 
 
 def _out(args: argparse.Namespace) -> Path:

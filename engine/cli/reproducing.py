@@ -7,7 +7,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -99,6 +99,11 @@ class Store:
         self.rows[name] = run
 
 
+def prompts_of(plans: Iterable[Plan], items: int | None = None) -> dict[str, int]:
+    """How many prompts a result has, by task (with the plan's tag): as many as the plans say, or `items`."""
+    return {f"{task}{'@' + plan.tag if plan.tag else ''}": items or plan.items for plan in plans for task in plan.tasks}
+
+
 def made(paper: Paper, item: Item, lab: Lab, running: Running) -> Row | None:
     """The result of an item's plans, once all its runs are there; None where time ran out before, or others have theirs
     to do.
@@ -124,7 +129,7 @@ def made(paper: Paper, item: Item, lab: Lab, running: Running) -> Row | None:
         "models": {role: {k: told.get(k) for k in ("id", "revision", "parameters")} for role, told in models.items()},
         "device": str(lab.target.device),
         "dtype": lab.target.dtype,
-        "prompts": {f"{task}{'@' + plan.tag if plan.tag else ''}": plan.items for plan in plans for task in plan.tasks},
+        "prompts": prompts_of(plans),
         "times": running.times,
         **summary(item, of_records(found)),
         **to_json(found),

@@ -173,6 +173,46 @@ def test_nothing_recorded_is_overwritten_by_other_models_or_with_a_place_of_its_
     assert capsys.readouterr().out == "p:T1: confirmed, no longer refuted\n"
 
 
+def test_a_smaller_run_leaves_the_recorded_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of fewer prompts of any task, or without the speeds that are recorded: it is written elsewhere, and where is
+    told, as is what would replace it. One as large replaces it, and so does one that is asked for by --out."""
+    plans = (Plan(("ar",), items=30), Plan(("ar",), items=6, tag="draft"))
+    item, place = Item("T1", "Table 1", "x", "y.", plans=plans), tmp_path / "papers"
+    paper = Paper("p", "A paper", "sd", "", (item,))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reproduce, "FOLDER", place)
+    monkeypatch.setattr(reproduce, "chosen", lambda what: [(paper, item)])
+    monkeypatch.setattr(reproduce, "_lab", lambda *_: None)
+
+    def run(paper: Paper, item: Item, lab: object, running: Running) -> dict[str, Any]:
+        prompts = reproducing.prompts_of(item.plans, running.items)
+        return {"prompts": prompts, "times": running.times, "tables": [], "checks": [], "verdict": "mixed"}
+
+    monkeypatch.setattr(reproduce, "made", run)
+    file, smaller = place / "p-T1.json", tmp_path / "build" / "reproduced" / "p-T1.json"
+    for options, replaces, told in (
+        (["--items", "4"], True, ""),  # nothing is recorded yet
+        ([], True, ""),
+        (["--again", "--times"], True, ""),
+        (["--times", "--items", "20"], False, "30 prompts of arithmetic, and these are 20"),
+        (["--again", "--items", "20", "--times"], False, "30 prompts of arithmetic, and these are 20"),
+        (["--again"], False, "speeds, which --times takes"),
+        (["--items", "30", "--times", "--out", "elsewhere"], False, ""),
+        (["--items", "30", "--times"], True, ""),
+        (["--items", "5", "--times", "--out", "papers"], True, ""),
+        (["--items", "4", "--times"], False, "5 prompts of arithmetic, and these are 4"),
+    ):
+        before = file.read_text() if file.is_file() else ""
+        smaller.unlink(missing_ok=True)
+        assert main(["reproduce", "p:T1", *options]) == 0
+        err = capsys.readouterr().err
+        assert (file.read_text() != before) == replaces and smaller.is_file() == bool(told), options
+        assert (f"p:T1 is recorded with {told}: that result stays" in err) == bool(told), options
+        assert (f"written below {smaller.parent} (--out {place} replaces it)" in err) == bool(told)
+
+
 def test_the_recorded_models_make_the_recorded_files_from_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
