@@ -23,6 +23,7 @@ from engine.model.decoder import New, Rows
 from engine.model.generation import generation_of
 from engine.model.hub import fault, missing, template_beside
 from engine.model.load import ways_to_load
+from engine.model.misnamed import sized
 from engine.model.network import context_of, text_config
 from engine.model.tokens import read_tokenizer, stops_of
 
@@ -160,6 +161,7 @@ def served_model(ref: str | Path, endpoint: Endpoint, name: str = "") -> Model:
     except Exception as error:  # transformers raises whatever it likes
         raise AssetError(missing(path, error)) from fault(error)
     ways_to_load(config, name or path)
+    sized(config, name or path)
     text = text_config(config)
     stops = stops_of(*(getattr(one, "eos_token_id", None) for one in (generation, text, words)))
     vocab = int(text.vocab_size)

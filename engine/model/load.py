@@ -17,7 +17,7 @@ from engine.model.fewbits import Packing
 from engine.model.forks import FORKS
 from engine.model.graphs import SWITCH
 from engine.model.hub import commit_of, fault, glance, is_folder, missing, template_beside, unpackable, whole
-from engine.model.misnamed import misnamed
+from engine.model.misnamed import misnamed, sized
 from engine.model.model import Model
 from engine.model.tokens import read_tokenizer
 from engine.model.unpacking import packing_of, unpacking
@@ -62,6 +62,7 @@ def load_model(
         revision = hash_of(path)
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
         no_assistant(config, name)
+        sized(config, name)
         packing = packing_of(config, name)
         tokenizer = read_tokenizer(path)
         tokenizer.chat_template = tokenizer.chat_template or template_beside(path) or None

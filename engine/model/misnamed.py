@@ -4,6 +4,7 @@ field."""
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from typing import Any
 
 from engine.errors import AssetError, unknown
 from engine.files.documents import read_object
@@ -13,6 +14,7 @@ from engine.model.hub import local
 ACTIVATION = re.compile(r"(act|act_fn|activation|activation_function)$")
 ROPE = ("rope_type", "type")
 DTYPE = ("dtype", "torch_dtype")
+POSITIONS = re.compile(r"(max_position_embeddings|n_positions)$")
 SIZE = re.compile(  # as the types of transformers call width, layers, heads and vocabulary; none has fewer than one
     r"(hidden_size|intermediate_size|vocab_size|head_dim|d_model|d_ff|d_kv|n_embd|n_inner|n_layers?|n_heads?|dim"
     r"|((encoder|decoder)_)?ffn_dim|(encoder|decoder)_(layers|attention_heads)"
@@ -34,12 +36,23 @@ def misnamed(ref: str, error: Exception) -> Exception:
     return error
 
 
-def missized(part: Mapping[str, object], within: str = "") -> str:
-    """The first size in a configuration or its parts that is below 1, with its field; empty where there is none."""
+def sized(config: Any, name: str) -> None:
+    """Nothing for a configuration that says of how many positions a text may be, or does not say it.
+
+    Raises:
+        AssetError: of none; such a network is built like any other, and would read no text.
+    """
+    if told := missized(config.to_dict(), POSITIONS):
+        raise AssetError(f"{name} is not a complete model: {told}")
+
+
+def missized(part: Mapping[str, object], sizes: re.Pattern[str] = SIZE, within: str = "") -> str:
+    """The first of the `sizes` in a configuration or its parts that is below 1, with its field; empty where there is
+    none."""
     for key, value in part.items():
-        if isinstance(value, dict) and (told := missized(value, f"{within}{key}.")):
+        if isinstance(value, dict) and (told := missized(value, sizes, f"{within}{key}.")):
             return told
-        if type(value) is int and value < 1 and SIZE.match(key):
+        if type(value) is int and value < 1 and sizes.match(key):
             return f"{within}{key} in its config.json must be an integer >= 1, not {value}."
     return ""
 

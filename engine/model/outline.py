@@ -21,6 +21,7 @@ from engine.model.devices import dtype_on, pick_device
 from engine.model.generation import generation_of
 from engine.model.hub import Glance, fault, glance, missing, tensors_of, whole
 from engine.model.load import no_assistant, reason_of, ways_to_load
+from engine.model.misnamed import sized
 from engine.model.model import Model
 from engine.model.products import halves_work, second
 from engine.model.seq2seq import codes_of
@@ -71,6 +72,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
     try:
         config: Any = AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
         no_assistant(config, name)
+        sized(config, name)
         tokenizer = read_tokenizer(files.folder)
         packing = network.packed(config)
         unpacked = unpacks(config, name, where)

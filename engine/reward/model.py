@@ -22,6 +22,7 @@ from engine import progress
 from engine.errors import AssetError, ConfigError, EngineFault, ModelMismatch, first_line
 from engine.model import Model
 from engine.model.hub import INDEX, fault, fetch
+from engine.model.misnamed import sized
 from engine.model.network import cache_name
 from engine.model.tokens import common_prefix, read_tokenizer
 from engine.reward.likelihood import META, LikelihoodReward, load_likelihood
@@ -122,8 +123,8 @@ def load_reward(path: Path, target: Model) -> RewardModel | LikelihoodReward:
     asked as they were trained, see `RewardModel.text`.
 
     Raises:
-        AssetError: no such model, files are missing, or a number of the head is NaN. ModelMismatch: no head of one or
-            two numbers, or one that reads something else than the state of the last token.
+        AssetError: no such model, files are missing, it reads no position, or a number of the head is NaN.
+        ModelMismatch: no head of one or two numbers, or one that reads something else than the state of the last token.
     """
     if (path / META).is_file():
         return load_likelihood(path, target)
@@ -147,6 +148,7 @@ def load_reward(path: Path, target: Model) -> RewardModel | LikelihoodReward:
     lost = sorted(key for key in info.get("missing_keys") or () if "pooler" not in key)
     if lost:
         raise AssetError(f"The reward model {name} is not complete: {lost[0]} is missing.")
+    sized(config, name)
     _readable(config, network, info, name)
     network.eval().requires_grad_(False).to(target.device)
     head = _head(tensors, name).to(target.device, next(network.parameters()).dtype)

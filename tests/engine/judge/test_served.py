@@ -89,6 +89,11 @@ def test_texts_begin_and_end_as_with_the_model_here(paths: dict[str, str], tmp_p
         (None, AssetError, "^Neither a folder here nor a model that the hub gives: '.*none'"),
         ("{", AssetError, "^The folder .* is not a complete model: .*valid JSON"),
         ('{"model_type": "vit"}', ModelMismatch, "is of type vit, which is no model that writes text"),
+        (
+            '{"model_type": "gpt2", "n_positions": -1}',
+            AssetError,
+            r"n_positions in its config\.json must be .* not -1\.$",
+        ),
     ],
 )
 def test_a_served_model_that_cannot_be_read_is_told_in_one_sentence(

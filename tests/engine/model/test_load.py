@@ -107,6 +107,8 @@ DAMAGE: list[tuple[str, Edit, str]] = [
             ("num_hidden_layers", -1),
             ("intermediate_size", 0),
             ("head_dim", 0),
+            ("max_position_embeddings", 0),
+            ("max_position_embeddings", -1),
         )
     ),
     ("fields that do not fit", settings(hidden_size=31), r"The hidden size \(31\) is not a multiple"),

@@ -133,6 +133,10 @@ def test_what_is_no_reward_model_is_refused(target: Model, zoo: Zoo, tmp_path: P
         load_reward(tmp_path / "nothing", target)
     with pytest.raises(ModelMismatch, match="is no reward model: its weights hold none of score"):
         load_reward(zoo.path("llama"), target)
+    with pytest.raises(
+        AssetError, match=r"max_position_embeddings in its config\.json must be an integer >= 1, not 0\."
+    ):
+        load_reward(make_reward(tmp_path / "short", "scalar", max_position_embeddings=0), target)
     three = make_reward(tmp_path / "three", "two_layers")
     found = load_file(three / "model.safetensors")
     cut: dict[str, Any] = {name: value for name, value in found.items() if not name.startswith("score.")}
