@@ -21,7 +21,7 @@ from engine.training import card
 from engine.training.checkpoints import read_words
 from engine.training.distilled import FAMILY
 from engine.training.evaluate import EVAL_SEED
-from engine.training.options import here, say
+from engine.training.options import here, say, say_meanwhile
 from engine.training.requirements import check_nat
 from engine.training.sourcecommands import ASSETS, LONGEST, greedy, load, quality
 
@@ -64,7 +64,7 @@ def evaluate(options: argparse.Namespace) -> None:
         for knobs in SETTINGS.get(system.kind, ({},)):
             written, iterations = texts_of(system, sources, knobs)
             rows[named(knobs)] = judged(written) | {"iterations": iterations}
-            say(f"{system.kind} {named(knobs)}: BLEU {rows[named(knobs)]['bleu']:.2f}")
+            say_meanwhile(f"{system.kind} {named(knobs)}: BLEU {rows[named(knobs)]['bleu']:.2f}")
     if options.cards:
         _write_cards(options, {s.kind: folder for s, folder in zip(systems, asked, strict=True)}, target, found)
     say(json.dumps(found, indent=1))

@@ -66,6 +66,11 @@ def say_where(**places: Path) -> None:
     print(f"writes {told}", file=sys.stderr, flush=True)
 
 
+def say_meanwhile(text: str) -> None:
+    """Write a line of progress to standard error, where a command's numbers are what it writes to standard output."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def say(text: str) -> None:
     """Write a line to standard output at once."""
     sys.stdout.write(text + "\n")

@@ -24,7 +24,7 @@ from engine.training.budget import read_checkpoint
 from engine.training.card import ready_for_cards, renew_sums
 from engine.training.checkpoints import read_shared_words, read_weights
 from engine.training.evaluate import EVAL_SEED
-from engine.training.options import ASSETS, folders_told, here, say, say_where
+from engine.training.options import ASSETS, folders_told, here, say, say_meanwhile, say_where
 from engine.training.prm import CHECKPOINT, HALF, PrmSettings, PrmTrainer, area, bounds, read, scores
 from engine.training.rollouts import Labelled, Labeller, Plan, labelled_in
 
@@ -195,7 +195,7 @@ def _labelled(
             old.unlink()
     folder.mkdir(parents=True, exist_ok=True)
     write(told, (json.dumps(about) + "\n").encode())
-    Labeller(pair, words, plan).write(problems, folder, lambda line: say(f"{folder.name}: {line}"))
+    Labeller(pair, words, plan).write(problems, folder, lambda line: say_meanwhile(f"{folder.name}: {line}"))
     keys = {problem.key for problem in problems}
     return [one for one in labelled_in(folder) if one.key in keys]
 

@@ -137,12 +137,6 @@ def test_every_shipped_model_of_the_crossed_family_is_found_from_any_folder(
     assert f"read {assets}/cmlm" in capsys.readouterr().err, "of a family that is here those that are here"
 
 
-def _printed(out: str) -> dict[str, dict[str, object]]:
-    """The numbers, behind lines of progress."""
-    found: dict[str, dict[str, object]] = json.loads(out[out.index("{\n") :])
-    return found
-
-
 @pytest.mark.thorough
 def test_a_reward_model_is_checked_from_any_folder_without_its_card(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -155,14 +149,16 @@ def test_a_reward_model_is_checked_from_any_folder_without_its_card(
     assert "cards are written beside what they tell of: measure it with --no-cards" in capsys.readouterr().err
     assert not any(tmp_path.iterdir()), "refused before anything is labelled"
     assert main([*check, "--no-cards"]) == 0
-    found = _printed(capsys.readouterr().out)
+    told = capsys.readouterr()
+    found = json.loads(told.out)
+    assert "prm-check: labels: part 1 of 1, 4 responses" in told.err, "progress is no part of what is printed"
     assert found["draft"]["steps"] and found["both"]["responses"] == 4
     assert (shipped / "card.json").read_text() == before
     assert [path.name for path in tmp_path.iterdir()] == ["build"], "labels alone"
     shutil.copytree(shipped, "own")
     assert main([*check, "--out", "own"]) == 0
     told = capsys.readouterr()
-    assert _printed(told.out) == found and f"writes card in {tmp_path}/own" in told.err
+    assert json.loads(told.out) == found and f"writes card in {tmp_path}/own" in told.err
     assert json.loads((tmp_path / "own" / "card.json").read_text())["fresh"]["evaluation"] == found
 
 
