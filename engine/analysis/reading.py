@@ -11,6 +11,7 @@ from pathlib import Path
 from engine.analysis.identities import identities
 from engine.errors import ConfigError, TraceError
 from engine.files import marks
+from engine.files.places import near
 from engine.trace import outcome
 from engine.trace.store import MAX_BYTES, MAX_NODES, Trace, contents, unpack
 
@@ -49,7 +50,7 @@ def traces_in(folder: Path) -> list[Path]:
         ConfigError: there are none, or there is no such folder.
     """
     if not folder.exists():
-        raise ConfigError(f"There is no file or folder {folder}.")
+        raise ConfigError(f"There is no file or folder {folder}.{near(str(folder), Path.exists)}")
     files = sorted(p for p in folder.rglob("*") if p.name.endswith(ENDINGS)) if folder.is_dir() else [folder]
     if not files or not files[0].is_file():
         raise ConfigError(

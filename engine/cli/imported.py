@@ -7,6 +7,7 @@ from typing import Any
 
 from engine.analysis.words import estimate
 from engine.errors import TraceError
+from engine.files.places import unreadable
 from engine.kinds import TO_FOLDER
 from engine.served.light import light
 from engine.served.pooling import pooled
@@ -59,7 +60,7 @@ def _read(path: Path) -> list[Report]:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)  # a device may have no end
     except (OSError, ValueError) as error:
-        raise TraceError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+        raise TraceError(unreadable(path, error)) from None
     return read_reports(data, path.name)
 
 

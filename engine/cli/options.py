@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.config import RunConfig, Sampling
 from engine.errors import AssetError, ConfigError, shown, unknown
-from engine.files.places import locate, there
+from engine.files.places import locate, near, there
 from engine.files.shards import Shard
 from engine.kinds import COUNT, SIZE, THREADS, option
 from engine.lab import Lab
@@ -243,7 +243,7 @@ def _here(role: str, path: str) -> None:
         AssetError: it is not.
     """
     if not there(Path(found := locate(path))) and hub_files(role, found) is None:
-        raise AssetError(f"There is no {role} in {path}: no file or folder has that name.")
+        raise AssetError(f"There is no {role} in {path}: no file or folder has that name.{near(found, Path.exists)}")
 
 
 def goes_with(args: argparse.Namespace, needed: str, *names: str) -> None:

@@ -10,7 +10,8 @@ from engine.analysis.decisions import greedy
 from engine.analysis.identities import identities
 from engine.analysis.reading import named, open_file
 from engine.analysis.replay import UNDECLARED, replay
-from engine.errors import TraceError
+from engine.errors import ConfigError, TraceError
+from engine.files.places import unreadable
 from engine.rules import RULES, THRESHOLDS
 from engine.trace import outcome
 from engine.trace.store import Trace
@@ -62,9 +63,12 @@ def _read(path: Path) -> list[Report]:
     """The reports of a file; a run that contradicts itself so much that no reader takes it is a fault as well.
 
     Raises:
-        OSError: no such file.
+        ConfigError: no such file.
     """
-    path.stat()
+    try:
+        path.stat()
+    except (OSError, ValueError) as error:
+        raise ConfigError(unreadable(path, error)) from None
     try:
         parts = open_file(path)
     except TraceError as error:

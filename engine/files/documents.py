@@ -9,6 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from engine.errors import AssetError
 from engine.files import marks
+from engine.files.places import unreadable
 
 MOST_BYTES = 32_000_000
 LARGEST = 2**53  # whole numbers beyond it are not safe in JSON readers
@@ -24,7 +25,7 @@ def read_object(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise AssetError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+        raise AssetError(unreadable(path, error)) from None
     found = parse(data, str(path))
     if not isinstance(found, dict):
         raise AssetError(f"{path} must be a JSON object.")

@@ -1,7 +1,8 @@
 """Folders of this repository, and what a preset may name in them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 
 from engine.errors import AssetError
@@ -9,6 +10,7 @@ from engine.errors import AssetError
 ROOT = Path(__file__).resolve().parents[2]
 PRESETS = ROOT / "presets"
 CONFIG = "config.json"  # what the folder of a model has
+MOST_BESIDE = 2_000  # names of a folder that are compared with one that is not there
 
 
 def there(path: Path) -> bool:
@@ -19,15 +21,34 @@ def there(path: Path) -> bool:
         return False
 
 
-def near(ref: str) -> str:
-    """A question after the folder that may be meant by the name of none: what `~` stands for, or one beside it of the
-    nearest name. Empty where none is like it."""
+def near(ref: str, fits: Callable[[Path], bool] = Path.is_dir) -> str:
+    """A question after the folder (or what else `fits`) that may be meant by the name of none: what `~` stands for, or
+    one beside it of the nearest name. Empty where none is like it."""
     try:
         place = Path(ref).expanduser()
-        beside = [one.name for one in place.parent.iterdir() if one.is_dir()]
+        beside = [one.name for one in islice(place.parent.iterdir(), MOST_BESIDE) if fits(one)]
     except (OSError, ValueError, RuntimeError):  # no name that a file could have, no such parent, no such home
         return ""
     return "".join(f" Did you mean {place.with_name(name)}?" for name in get_close_matches(place.name, beside, n=1))
+
+
+def no_file(path: Path) -> str:
+    """Why there is nothing to read, in a sentence, with the file that may be meant; of a path that is there, why it is
+    no file."""
+    if there(path):
+        if path.is_dir():
+            return f"{path} is a folder: name a file in it."
+        return f"{path} is no regular file: write what it gives to a file first."  # a pipe of the shell's, a device
+    if there(path.parent):
+        return f"There is no file {path}.{near(str(path), Path.is_file)}"
+    return f"There is no file {path}: there is no folder {path.parent}.{near(str(path.parent))}"
+
+
+def unreadable(path: Path, error: OSError | ValueError) -> str:
+    """Why a file could not be read, in a sentence."""
+    if isinstance(error, FileNotFoundError | IsADirectoryError):
+        return no_file(path)
+    return f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
 
 
 def a_file(ref: str, what: str = "a model", has: Sequence[str] = (CONFIG,)) -> str:

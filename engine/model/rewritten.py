@@ -20,6 +20,7 @@ import transformers
 from engine import progress
 from engine.errors import AssetError, ConfigError, ModelMismatch, first_line, unknown
 from engine.files.documents import read_object
+from engine.files.places import no_file
 from engine.files.written import ready_folder
 from engine.model import network
 from engine.model.devices import DTYPES
@@ -66,7 +67,7 @@ def contents_of(file: Path) -> Contents:
         the package that reads it is missing.
     """
     if not file.is_file():
-        raise AssetError(f"There is no file {file}.")
+        raise AssetError(no_file(file))
     with file.open("rb") as start:
         if start.read(len(MAGIC)) != MAGIC:
             raise ConfigError(f"{file} is no GGUF file: it does not begin with {MAGIC.decode()}.")

@@ -10,18 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError, first_line
+from engine.files.places import no_file
 
 DATASETS = "datasets:"  # before the name of a set that the hub has
 MARK = b"\xef\xbb\xbf"  # a byte-order mark, which some editors write first
-
-
-def no_file(path: Path) -> str:
-    """Why there is nothing to read, in a sentence."""
-    if path.is_dir():
-        return f"{path} is a folder: name a file in it."
-    if path.exists():  # a pipe of the shell's, a device
-        return f"{path} is no regular file: write what it gives to a file first."
-    return f"There is no file {path}."
 
 
 def read_text(path: Path) -> str:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from engine.errors import ConfigError, EngineFault, TraceError, shown
 from engine.files import marks
+from engine.files.places import unreadable
 from engine.files.written import writable, write
 from engine.trace import outcome
 from engine.trace.bounds import Bounds
@@ -273,8 +274,7 @@ def contents(path: str | os.PathLike[str], max_bytes: int) -> bytes:
         with Path(path).open("rb") as file:
             data = file.read(max_bytes + 1)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise TraceError(f"{path} cannot be read: {reason}.") from None
+        raise TraceError(unreadable(Path(path), error)) from None
     if len(data) > max_bytes:
         raise TraceError(_larger(max_bytes))
     return data

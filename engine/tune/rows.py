@@ -7,11 +7,12 @@ from typing import Any
 
 from engine.errors import ConfigError
 from engine.files.held import hold_whole
+from engine.files.places import no_file
 from engine.files.shards import MAIN, Shard, parts
 from engine.files.written import append, write
 from engine.tasks.marking import Marking
 from engine.tasks.problem import Problem
-from engine.tasks.rows import cut_in_head, json_lines, mend, no_file
+from engine.tasks.rows import cut_in_head, json_lines, mend
 from engine.trace.outcome import calls
 from engine.trace.store import Trace
 

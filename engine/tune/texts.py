@@ -6,9 +6,10 @@ from typing import Any
 
 from engine.analysis.reading import read_file
 from engine.errors import ConfigError
+from engine.files.places import no_file
 from engine.model import Tokenizer
 from engine.tasks import load_problems
-from engine.tasks.rows import json_lines, no_file, read_text
+from engine.tasks.rows import json_lines, read_text
 
 FIELDS = ("text", "response", "solution", "answer", "completion", "output")
 HEAD = b'{"kind":"run"'  # of a trace

@@ -67,7 +67,7 @@ def test_a_file_holds_one_run_or_several(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_bytes(sd().to_bytes() + changed(sd(), lambda e: e[1].update(fed=0)))
     with pytest.raises(TraceError, match="feeds 0 tokens"):
         read_file(tmp_path / "bad.jsonl")
-    for name, said in (("none.jsonl", "cannot be read: No such file"), ("empty.jsonl", "holds no trace")):
+    for name, said in (("none.jsonl", "There is no file"), ("empty.jsonl", "holds no trace")):
         (tmp_path / "empty.jsonl").touch()
         with pytest.raises(TraceError, match=said):
             read_file(tmp_path / name)
