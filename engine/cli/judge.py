@@ -145,6 +145,12 @@ def _train_parser(parser: argparse.ArgumentParser) -> None:
         "fits)",
     )
     parser.add_argument("--ablations", action="store_true", help="also measure all features, a forest and an MLP")
+    parser.add_argument(
+        "--results",
+        type=TO_FILE,
+        metavar="FILE",
+        help="also write the judge's numbers, as --json prints them; AutoJudge's figures 6 and 7 are read from such",
+    )
     parser.add_argument("--json", action="store_true", help="the judge's numbers as JSON")
     parser.set_defaults(handler=_later("engine.cli.judging", "train_handle"))
 

@@ -55,13 +55,11 @@ def train_handle(args: argparse.Namespace) -> int:
     judge = training.judge_of(mined, fit, kind, chosen, extra)
     training.save(judge, fit, args.out, args.given)
     tell(training.one_sided(mined, fit, kind))
+    numbers = {k: v for k, v in judge.meta.items() if k not in ("scores", "truth")} | {"threshold": judge.threshold}
+    if args.results:
+        write(args.results, (json.dumps(numbers, indent=1) + "\n").encode())
     if args.json:
-        print(
-            json.dumps(
-                {k: v for k, v in judge.meta.items() if k not in ("scores", "truth")} | {"threshold": judge.threshold},
-                indent=1,
-            )
-        )
+        print(json.dumps(numbers, indent=1))
     else:
         print((args.out / "README.md").read_text())
     return 0

@@ -232,7 +232,13 @@ def _gather(args: argparse.Namespace, item: Item, files: Path) -> bool:
             status = main(words)
         if status:
             raise ConfigError(f"{told} ended with status {status}, in {files}.")
-    return not all(command.startswith(SHOWN) for command in item.commands)
+    if all(command.startswith(SHOWN) for command in item.commands):
+        return False
+    for name in item.source:
+        if given and not (files / name).is_file():
+            told = "no command of this entry makes it, and the recorded one is of the embedded pair: left out"
+            print(f"  {name}: {told}", file=sys.stderr)
+    return True
 
 
 def _pairless(args: argparse.Namespace, words: Sequence[str]) -> list[str]:

@@ -18,6 +18,8 @@ from engine.judge.store import read_mined
 from engine.judge.training import OPTIMISTIC
 from engine.judge.weights import load_judge
 from engine.lab import Lab
+from engine.papers.entries import chosen
+from engine.papers.results import follows
 from engine.tasks.marking import OWN
 from engine.trace.store import Trace
 from tests.engine.crossed import Crossed
@@ -59,7 +61,8 @@ def test_from_a_task_to_results(
 
     mixed(mined)
     judge = tmp_path / "judge"
-    more = ["--split", "folds", "--ablations", "--nested"]
+    results = tmp_path / "docs" / "results" / "judge-ablations-arithmetic.json"
+    more = ["--split", "folds", "--ablations", "--nested", "--results", str(results)]
     assert main(["judge-train", *pair, "--mined", str(mined), "--out", str(judge), *more]) == 0
     card = capsys.readouterr().out
     assert OPTIMISTIC in card and "| held out | " in card and ", the largest of 8 |" in card
@@ -67,6 +70,10 @@ def test_from_a_task_to_results(
     assert "| equivalence | the answer is right or wrong alike" in card
     assert "# Judge for arithmetic" in card and "| forest |" in card and "prev token, target model" in card
     made = load_judge(judge)
+    assert json.loads(results.read_text())["auc_by_c"] == made.meta["auc_by_c"]
+    for _, figure in (*chosen("autojudge:F6"), *chosen("autojudge:F7")):
+        cells = [c for t in follows(figure, {}, tmp_path)["tables"] for row in t["rows"] for c in row["cells"]]
+        assert cells and all(cells), "every number of the figure is there"
     assert (
         made.meta["optimistic"] == OPTIMISTIC and made.meta["nested"]["area"]["n"] == made.meta["told_from"]["prompts"]
     )

@@ -166,6 +166,10 @@ def test_nothing_recorded_is_overwritten_by_other_models_or_with_a_place_of_its_
     assert json.loads((place / "read" / "a.json").read_text()) == {"v": 1}
     assert json.loads((place / "p-T1.json").read_text())["verdict"] == "confirmed"
     told = capsys.readouterr().err
+    alone = (
+        "  read/kept.json: no command of this entry makes it, and the recorded one is of the embedded pair: left out\n"
+    )
+    assert (alone in told) == ("--target" in more) and "read/a.json: no command" not in told
     assert f"files are written below {place}" in told and f"written: {place / 'p-T1.json'}" in told
     file = place / "p-T1.json"
     file.write_text(file.read_text().replace('"verdict": "confirmed"', '"verdict": "refuted"'))
@@ -243,6 +247,10 @@ def test_the_commands_of_items_are_understood_with_models_of_one_s_own(
     mine = asked(again=True, target="mine", draft="small")
     assert [item.id for item in items if not reproduce._gather(mine, item, tmp_path)] == ["F5"], "it is shipped"
     assert not any(getattr(args, "preset", None) and args.target for args in given), "a pair or a target"
+    figures = [args.results for args in given if "mined" in args]
+    assert figures == [Path("docs/results/judge-ablations-arithmetic.json")] * 2, (
+        "what AutoJudge's figures are read from"
+    )
     assert not [out for args in given if (out := getattr(args, "out", None)) and Path(out).is_absolute()]
     assert not [args.out for args in given if getattr(args, "action", "") == "optimise" and "/" not in args.out]
 
