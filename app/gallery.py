@@ -14,6 +14,8 @@ from starlette.routing import BaseRoute, Route
 from app.answers import refused
 from app.endpoint import ZIPPED
 from app.presets import PresetCatalogue
+from engine.analysis.labels import labels
+from engine.cases.opening import opening
 from engine.errors import LabError
 from engine.files.presets import Preset
 from engine.tasks import check_answer
@@ -58,15 +60,15 @@ def entry(preset: Preset, traces: Sequence[Trace]) -> dict[str, Any]:
         "title": preset.title,
         "point": preset.point,
         "group": preset.group,
-        "lanes": [lane(trace) for trace in traces],
+        "lanes": [lane(trace, name) for trace, name in zip(traces, labels(traces), strict=True)],
         "losses": losses(traces),
-        "view": view(traces),
-        "at": point(traces),
+        "view": preset.opens.get("view") or view(traces),
+        "at": opening(preset, traces) or point(traces),
     }
 
 
 def view(traces: Sequence[Trace]) -> str:
-    """The view of the stage for the case: many methods in the score, drafts that branch as trees, else the text."""
+    """The view for a case whose preset names none: many methods in the score, branching drafts as trees, else text."""
     if len(traces) > MOST_IN_TEXT:
         return "score"
     parents = ([node.parent for node in event.nodes] for trace in traces for event in trace.rounds)
@@ -75,7 +77,7 @@ def view(traces: Sequence[Trace]) -> str:
 
 
 def point(traces: Sequence[Trace]) -> dict[str, Any] | None:
-    """The token that a case is about.
+    """The token that a case is about, where its preset names none.
 
     That is the first draft token with a veto; else, without sampling, where the last lane that parts from the reference
     does so; else the first draft token that was relaxed, or rejected.
@@ -105,11 +107,11 @@ def _parting(traces: Sequence[Trace]) -> dict[str, Any] | None:
     return None
 
 
-def lane(trace: Trace) -> dict[str, Any]:
+def lane(trace: Trace, name: str) -> dict[str, Any]:
     """One run: `spans` are [origin, tokens] in order, so that a thumbnail needs no trace."""
     spans = [[origin, len(list(run))] for origin, run in groupby(token.origin for token in trace.tokens)]
     return {
-        "title": trace.head.title,
+        "title": name,
         "spans": spans,
         "calls": calls(trace.rounds),
         "iterations": sum(map(in_place, trace.rounds)),
@@ -122,12 +124,13 @@ def losses(traces: Sequence[Trace]) -> list[str]:
     reference = next((trace for trace in traces if trace.head.guarantee == "reference"), None)
     if reference is None:
         return []
-    others = [trace for trace in traces if trace is not reference]
+    names = zip(traces, labels(traces), strict=True)
+    others = [(trace, name) for trace, name in names if trace is not reference]
     plain, right = _speed(reference), _right(reference)
-    slower = [trace for trace in others if plain and (_speed(trace) or plain) < plain]
-    wrong = [trace for trace in others if right and _right(trace) is False]
-    said = [f"{trace.head.title} is slower than {reference.head.title}" for trace in slower]
-    return said + [f"{trace.head.title} gives a wrong answer" for trace in wrong]
+    slower = [name for trace, name in others if plain and (_speed(trace) or plain) < plain]
+    wrong = [name for trace, name in others if right and _right(trace) is False]
+    said = [f"{name} is slower than {reference.head.title}" for name in slower]
+    return said + [f"{name} gives a wrong answer" for name in wrong]
 
 
 def _speed(trace: Trace) -> float | None:

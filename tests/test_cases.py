@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from engine.cases.claims import failures
+from engine.cases.opening import opening
 from engine.errors import ConfigError
 from engine.files.places import PRESETS
 from engine.files.presets import get_preset, list_presets
@@ -58,6 +59,21 @@ def test_a_claim_that_does_not_hold_is_told():
     assert failures(replace(case, expect={"differ": case.expect["same"]}), traces)
     with pytest.raises(ConfigError, match="same"):
         failures(replace(case, expect={"sme": [0, 1]}), traces)
+
+
+def test_a_case_that_opens_at_a_token_that_it_does_not_have_is_refused():
+    case = next(c for c in CASES if "lane" in c.opens)
+    traces = [Trace.load(PRESETS / path) for path in case.traces]
+    found = opening(case, traces)
+    assert found and found["pos"] == case.opens["pos"] and opening(replace(case, opens={}), traces) is None
+    for wrong in ({"piece": "no such word"}, {"pos": 9999}, {"lane": 9}, {"lane": "no such method"}):
+        with pytest.raises(ConfigError, match=f"{case.name}: it opens at .* which its recording does not have"):
+            opening(replace(case, opens={**case.opens, **wrong}), traces)
+    written = next(token for token in traces[0].tokens if token.piece.strip())  # plain decoding drafts nothing
+    place = {"lane": 0, "pos": written.pos, "piece": written.piece}
+    assert opening(replace(case, opens=place), traces) == {
+        **{"lane": 0, "round": written.pos, "node": None, "pos": written.pos}
+    }
 
 
 BY_HAND = {"copying"}  # a solved task, asked again

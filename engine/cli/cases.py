@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.analysis.reading import read_file
 from engine.cases.claims import failures
+from engine.cases.opening import opening
 from engine.cases.recording import find, record, with_times_of
 from engine.cli.progress import track
 from engine.errors import ConfigError, unknown
@@ -122,6 +123,7 @@ def _record(lab: Lab, case: Preset, keep: bool = False) -> int:
     if broken:
         print(f"{case.name}: not recorded, these claims do not hold: {'; '.join(broken)}")
         return 1
+    opening(case, traces)  # refused where it is not there
     paths = _paths(case, traces)
     if len(paths) != len(traces):
         raise ConfigError(f"{case.name}: traces must name {len(traces)} files, one a lane.")

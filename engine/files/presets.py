@@ -14,6 +14,8 @@ from engine.files.places import PRESETS, locate, there
 from engine.forecast import MIDDLES, Forecast
 
 Family = Literal["decoder-only", "encoder-decoder"]
+VIEWS = ("text", "score", "trees", "shares")  # of the page's stage
+PLACE = {"lane": int | str, "pos": int, "piece": str}  # of a token
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,9 @@ class Preset:
     expect: Mapping[str, Any] = field(
         default_factory=dict
     )  # what the recording must show (engine/cases/claims.py); checked by tests
+    opens: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # where the gallery opens the case: `view`, and a token's `lane`, `pos` and `piece` (engine/cases/opening.py)
 
     @property
     def told(self) -> str:
@@ -222,8 +227,24 @@ def _check(preset: Preset, path: Path) -> None:
         Sampling(**preset.sampling)
     except ConfigError as error:
         raise ConfigError(f"{path.name}: {error}") from None
+    _check_opens(preset.opens, path)
     if not 1 <= preset.max_new_tokens <= 10**6:
         raise ConfigError(f"{path.name}: max_new_tokens must be an integer from 1 to 1000000.")
     for trace in preset.traces:
         if Path(trace).is_absolute() or ".." in Path(trace).parts or "\0" in trace:
             raise ConfigError(f"{path.name}: the trace {trace!r} must lie in the folder of presets.")
+
+
+def _check_opens(opens: Mapping[str, Any], path: Path) -> None:
+    for key in opens:
+        if key not in ("view", *PLACE):
+            raise ConfigError(f"{path.name}: opens: " + unknown("key", key, ("view", *PLACE)))
+    if "view" in opens and opens["view"] not in VIEWS:
+        raise ConfigError(f"{path.name}: opens: " + unknown("view", opens["view"], VIEWS))
+    given = {key: opens[key] for key in PLACE if key in opens}
+    wrong = given and (set(given) != set(PLACE) or not all(fits(value, PLACE[key]) for key, value in given.items()))
+    if wrong or any(isinstance(value, int) and value < 0 for value in given.values()):
+        raise ConfigError(
+            f"{path.name}: a token that a case opens at has a lane, from 0 or by its method, a position from 0 and its "
+            "text."
+        )

@@ -179,6 +179,18 @@ def test_a_case_opens_on_its_point_with_its_story(visit_cases):
     expect(page.locator("[data-room=compare]")).to_be_visible()
 
 
+def test_a_case_that_names_its_view_and_token_opens_there_in_sight(visit_cases):
+    page = visit_cases("?room=learn&tab=gallery", viewport={"width": 1440, "height": 900})
+    page.locator("#case-crossed_verb").get_by_role("button").click()
+    page.wait_for_function(f"{S}.cursor && {S}.status.recorded === 'crossed_verb'")
+    sees(page, f"[{S}.options.stage, {S}.cursor.run, {S}.node({S}.cursor).state]", ["score", "cm_asd", "rejected"])
+    expect(page.locator("[data-band=cm_asd]")).to_be_in_viewport()
+    page.wait_for_function(
+        """() => { const band = document.querySelector("[data-band=cm_asd]").getBoundingClientRect();
+                   return band.bottom <= document.querySelector(".details").getBoundingClientRect().top }"""
+    )
+
+
 def test_titles_of_cases_beside_each_other_stand_at_one_height(visit_cases):
     page = visit_cases("?room=learn&tab=gallery", viewport={"width": 1440, "height": 900})
     tall = page.locator("#case-all_methods .thumbnail").bounding_box()

@@ -49,9 +49,11 @@ export async function show({ case: name, room = "compare", view, lane, at }, sto
     store.clear();
     return true;
   }
+  const run = store.lanes[at.lane ?? lane ?? 0];
   store.setOption("ghosts", true); // a rejected draft token is not in the text
-  store.setCursor({ run: store.lanes[at.lane ?? lane ?? 0], round: at.round, pos: at.pos, node: at.node });
+  store.setCursor({ run, round: at.round, pos: at.pos, node: at.node });
   if (view === "text") setTimeout(uncover, SETTLED_MS);
+  if (view === "score") setTimeout(() => reveal(run), SETTLED_MS);
   return true;
 }
 

@@ -79,6 +79,10 @@ def test_every_method_of_the_lab_is_recorded_and_what_no_longer_runs_goes(
         assert [Trace.load(tmp_path / file).head.method for file in read_preset(path).traces] == list(names)
         assert lab.knobs.get("sd") == (3 if "sd" in names else None)
     assert len(list((tmp_path / "traces").iterdir())) == 2
+    path.write_text(path.read_text().replace("[[", '[opens]\nlane = "sd"\npos = 0\npiece = "no such word"\n[[', 1))
+    with pytest.raises(ConfigError, match="mine: it opens at 'no such word', position 0 of lane sd"):
+        cases._record(cast(Lab, Few("ar", "sd")), read_preset(path))
+    assert len(list((tmp_path / "traces").iterdir())) == 2, "what was recorded stays"
 
 
 def test_a_recording_that_is_made_anew_keeps_its_times_where_its_rounds_are_the_same() -> None:
