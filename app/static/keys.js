@@ -2,6 +2,7 @@
 // The keyboard. Ignored where letters have a meaning of their own, and when a view has already used the key.
 
 import { rejectedNode } from "./columns.js";
+import { makeFilter } from "./filters.js";
 import { flagsAt } from "./flags.js";
 import { followSource } from "./passage.js";
 import { across, forcedOf } from "./run.js";
@@ -33,8 +34,9 @@ export function bindKeys(store, lab) {
   });
 }
 
-/** A key as the tables have it. @param {KeyboardEvent} event */
-const nameOf = ({ key, ctrlKey, metaKey }) => (ctrlKey || metaKey ? `Ctrl ${key}` : key);
+/** A key as the tables have it: Shift is a part of a letter's own. @param {KeyboardEvent} event */
+const nameOf = ({ key, ctrlKey, metaKey, shiftKey }) =>
+  ctrlKey || metaKey ? `Ctrl ${key}` : shiftKey && key.length > 1 ? `Shift ${key}` : key;
 
 /** Keys of the other rooms, which have no cursor. @param {Lab} lab @returns {Record<string, () => unknown>} */
 const elsewhere = (lab) => ({ "?": () => lab.ui.open("help"), Escape: () => mayLeave() && lab.ui.close() });
@@ -49,6 +51,8 @@ function moves(store, lab) {
   return {
     ArrowLeft: () => token(store, -1),
     ArrowRight: () => token(store, 1),
+    "Shift ArrowLeft": () => stretch(store, -1),
+    "Shift ArrowRight": () => stretch(store, 1),
     ArrowUp: () => lane(store, -1),
     ArrowDown: () => lane(store, 1),
     Home: () => token(store, -Infinity),
@@ -69,7 +73,7 @@ function moves(store, lab) {
     g: () => store.setOption("ghosts", !store.options.ghosts),
     w: () => store.setOption("whitespace", !store.options.whitespace),
     "?": () => lab.ui.open("help"),
-    Escape: () => mayLeave() && store.clear(),
+    Escape: () => mayLeave() && (store.filters.has("range") ? store.setFilter("range", null) : store.clear()),
     e: () => lab.ui.emit("edit"),
     "Ctrl Enter": () => lab.ui.emit("begin", "run"),
     h: () => store.setOption("details", store.options.details === "hidden" ? "auto" : "hidden"),
@@ -108,6 +112,23 @@ function token(store, by) {
   const run = store.runs.get(key);
   if (run?.tokens.length)
     select(store, { run: key, pos: Math.max(0, Math.min(run.tokens.length - 1, (pos ?? 0) + by)) });
+}
+
+/** Go to the token beside, and have the range of positions end there; it begins where the cursor was, unless that was
+ * one of its ends already. @param {Store} store @param {number} by */
+function stretch(store, by) {
+  const place = () => {
+    const run = store.runs.get(store.cursor?.run ?? "");
+    return run && store.cursor?.pos != null ? store.cursor.pos + forcedOf(run) : null; // on the axis of all lanes
+  };
+  const from = place();
+  token(store, by);
+  const to = place();
+  if (to === null) return;
+  const [low, high] = store.filters.get("range")?.range ?? [];
+  const other = from === low ? high : from === high ? low : from;
+  const range = [other ?? to, to].sort((a, b) => a - b);
+  store.setFilter("range", makeFilter({ kind: "range", range }));
 }
 
 /** @param {Store} store @param {number} by */

@@ -56,6 +56,43 @@ test("arrows go from a lane to what stands at the same place of one that goes on
   assert.deepEqual(at(), ["chain~1", 0], "there is no lane below");
 });
 
+test("Shift and an arrow mark a range from the token on, of the axis of all lanes, and Esc clears it before the choice", () => {
+  const store = createStore();
+  const forced = { prompt_ids: [1, 10, 11, 99], extras: { forced: 3 } };
+  const five = [10, 11, 12, 13, 14].map((id) => round({ ids: [id] }));
+  store.load([trace("chain", five), trace("chain~1", five, forced)]);
+  const press = keyboard(store);
+  const after = (/** @type {string} */ key) => {
+    assert.equal(press(key, { shiftKey: true }), true);
+    return [store.cursor?.run, store.cursor?.pos, ...(store.filters.get("range")?.range ?? [])];
+  };
+  store.setCursor({ run: "chain", pos: 2 });
+  assert.deepEqual(after("ArrowRight"), ["chain", 3, 2, 3]);
+  assert.deepEqual(after("ArrowRight"), ["chain", 4, 2, 4]);
+  assert.deepEqual(after("ArrowRight"), ["chain", 4, 2, 4], "there is no further token");
+  for (const range of [
+    [2, 3],
+    [2, 2],
+    [1, 2],
+    [0, 2],
+  ]) // back over where it began
+    assert.deepEqual(after("ArrowLeft").slice(2), range);
+  press("ArrowRight");
+  press("ArrowRight");
+  assert.deepEqual(store.filters.get("range")?.range, [0, 2], "an arrow alone leaves it");
+  press("ArrowRight");
+  assert.deepEqual(after("ArrowRight"), ["chain", 4, 3, 4], "and from elsewhere another begins");
+  assert.equal(press("Escape"), true);
+  assert.deepEqual([store.filters.size, store.cursor?.pos], [0, 4]);
+  store.setCursor({ run: "chain~1", pos: 0 });
+  assert.deepEqual(after("ArrowRight"), ["chain~1", 1, 3, 4], "what was forced counts");
+  press("Escape");
+  press("Escape");
+  assert.equal(store.cursor, null);
+  assert.deepEqual(after("ArrowRight").slice(1), [0, 0, 0], "without a choice it begins with the first token");
+  assert.equal(press("ArrowRight", { shiftKey: true, ctrlKey: true }), false);
+});
+
 /** Three lanes: the first is the reference, the second parts from it at its third token, the third at its second. */
 function lanes() {
   const store = createStore();
@@ -258,7 +295,8 @@ test("the help has the keys that there are, and no other", () => {
   const press = keyboard(store);
   globalThis.document.querySelector = (of) => (of.includes("dialog") ? null : { dispatchEvent: () => true });
   const names = { "←": "ArrowLeft", "→": "ArrowRight", "↑": "ArrowUp", "↓": "ArrowDown", space: " ", Esc: "Escape" };
-  const told = KEYS.flatMap(([keys]) => (keys[0] === "Ctrl" ? [] : keys.map((key) => names[key] ?? key)));
+  const held = ["Ctrl", "Shift"]; // with another key, of which tests above tell
+  const told = KEYS.flatMap(([keys]) => (held.includes(keys[0]) ? [] : keys.map((key) => names[key] ?? key)));
   const printed = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i));
   const known = [...printed, ...Object.values(names), "Home", "End", "PageUp", "PageDown", "Enter", "Tab", "Delete"];
   const used = known.filter((key) => press(key) && key !== "="); // which has the + of most keyboards

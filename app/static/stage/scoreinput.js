@@ -144,9 +144,8 @@ export function listen(scroll, over, store, plot, act) {
   scroll.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== over) return;
     const move = moves[event.key];
-    if (event.key === "Escape" && store.filters.has("range")) store.setFilter("range", null);
-    else if (move) move();
-    else return;
+    if (!move) return;
+    move();
     event.preventDefault();
     event.stopPropagation();
   });
