@@ -189,8 +189,8 @@ function itemOf(paper, item, store, lab) {
       ? h(
           "div.paper-beside",
           {},
-          item.verdict ? column("As the paper prints it", item.stated, [item.setting], printed) : null,
-          column("Here", "", [item.here, measured(item)], ours),
+          item.verdict ? column(PRINTED, item.stated, [item.setting], printed, paper, item) : null,
+          column(HERE, "", [item.here, measured(item)], ours, paper, item),
         )
       : null,
     acts(paper, item, store, lab),
@@ -234,8 +234,14 @@ function measured(item) {
     .join(" ");
 }
 
-/** @param {string} title @param {string} stated @param {string[]} words @param {readonly Table[]} tables */
-function column(title, stated, words, tables) {
+const [PRINTED, HERE] = ["As the paper prints it", "Here"];
+
+/** @param {string} title @param {string} stated @param {string[]} words @param {readonly Table[]} tables
+ * @param {PaperShown} paper @param {Item} item */
+function column(title, stated, words, tables, paper, item) {
+  const source = [`${paper.title}, ${item.name}. ${title}.`, ...words.filter(Boolean)].join(" ");
+  const whose = title === HERE ? "here" : "printed";
+  const saved = (/** @type {Table} */ { y }) => ({ source, stem: `${paper.name} ${item.id} ${whose} ${y}` });
   return h(
     "section",
     { "aria-label": title },
@@ -247,12 +253,12 @@ function column(title, stated, words, tables) {
       ...words.filter(Boolean).map((text) => h("p.quiet", {}, text)),
       tables.length || stated
         ? null
-        : h("p.quiet", {}, title === "Here" ? "Nothing is recorded." : "No numbers printed."),
+        : h("p.quiet", {}, title === HERE ? "Nothing is recorded." : "No numbers printed."),
     ),
     h(
       "div.paper-plots",
       {},
-      tables.map(({ figure }) => (figure ? plotted(figure) : "")),
+      tables.map((table) => (table.figure ? plotted(table.figure, saved(table)) : "")),
     ),
   );
 }

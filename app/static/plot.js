@@ -2,6 +2,7 @@
 // Figures that the server built (app/figures): shown by plotly.js, which is loaded with the first of them.
 
 import { h, ink } from "./dom.js";
+import { download, figureBlob, svgText } from "./figure.js";
 import { library as address } from "./packed.js";
 import { LOCALE, recoloured } from "./recolour.js";
 import { inLines } from "./titlelines.js";
@@ -17,8 +18,13 @@ import { inLines } from "./titlelines.js";
  * @property {(spot: HTMLElement, changes: object) => Promise<unknown>} relayout
  * @property {(spot: HTMLElement, changes: object, traces: number[]) => Promise<unknown>} restyle
  * @property {(spot: HTMLElement) => void} purge
- * @property {(drawn: HTMLElement, how: object) => Promise<unknown>} downloadImage
+ * @property {(drawn: HTMLElement, how: object) => Promise<string>} toImage as the address of its data
  * @property {{camera: object}} Icons
+ *
+ * @typedef {object} Saved what a figure that is saved says besides what is drawn
+ * @property {string} [source] what was measured, and whose numbers they are
+ * @property {string} [caption] what stands below the figure on the page
+ * @property {string} [stem] how its file's name begins, where titles are not one of a kind
  */
 
 const SHEET = 720; // pixels that a figure on paper is wide at most, so that its words can be read
@@ -47,6 +53,9 @@ const settings = new WeakMap();
 const looked = new WeakMap();
 const look = () => document.body.className;
 
+/** What figures say once they are saved. @type {WeakMap<HTMLElement, Saved>} */
+const words = new WeakMap();
+
 /** The title of a figure, in the lines in which it was drawn. @type {WeakMap<HTMLElement, string>} */
 const titled = new WeakMap();
 const SETTLED = 200; // ms after the last change of the window
@@ -73,8 +82,9 @@ function plotly() {
 }
 
 /** Draw a figure, or draw it anew; those that have gone since another was drawn are forgotten.
- * @param {HTMLElement} spot @param {Figure} figure @returns {Promise<void>} */
-export async function plot(spot, figure) {
+ * @param {HTMLElement} spot @param {Figure} figure @param {Saved} [saved] @returns {Promise<void>} */
+export async function plot(spot, figure, saved) {
+  if (saved) words.set(spot, saved);
   for (const other of shown.keys()) if (!other.isConnected && !other.closest(`[${KEPT}]`)) forget(other);
   shown.set(spot, figure);
   spot.setAttribute("role", "group");
@@ -88,27 +98,35 @@ export async function plot(spot, figure) {
 function settingsOf(Plotly, figure) {
   const known = settings.get(figure);
   if (known) return known;
-  const filename = titleOf(figure)
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, "-");
+  const button = (/** @type {"svg" | "png"} */ kind) => ({
+    name: kind,
+    title: `Save as ${kind.toUpperCase()}`,
+    icon: Plotly.Icons.camera,
+    click: (/** @type {HTMLElement} */ drawn) => save(Plotly, drawn, figure, kind),
+  });
   const made = {
     responsive: true,
     _baseUrl: "", // else its references name this moment's address, which the browser fetches once it is another
     displaylogo: false,
     locales: LOCALE,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "sendChartToCloud"], // nothing leaves
-    toImageButtonOptions: { format: "svg", filename },
-    modeBarButtonsToAdd: [
-      {
-        name: "png",
-        title: "Save as PNG",
-        icon: Plotly.Icons.camera,
-        click: (/** @type {HTMLElement} */ drawn) => Plotly.downloadImage(drawn, { format: "png", scale: 2, filename }),
-      },
-    ],
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "sendChartToCloud", "toImage"], // nothing leaves
+    modeBarButtonsToAdd: [button("svg"), button("png")],
   };
   settings.set(figure, made);
   return made;
+}
+
+/** Save a figure as it is drawn, with what it shows and of what at its foot.
+ * @param {Plotly} Plotly @param {HTMLElement} drawn @param {Figure} figure @param {"svg" | "png"} kind */
+async function save(Plotly, drawn, figure, kind) {
+  const { source = "", caption = "", stem = "" } = words.get(drawn) ?? {};
+  const address = await Plotly.toImage(drawn, { format: "svg", width: null, height: null }); // as on the page
+  const text = decodeURIComponent(address.slice(address.indexOf(",") + 1));
+  const { documentElement } = new DOMParser().parseFromString(text, "image/svg+xml");
+  const root = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (document.importNode(documentElement, true)));
+  const sheet = svgText(root, drawn, [source, caption].filter(Boolean).join(" "));
+  const name = [stem, titleOf(figure)].filter(Boolean).join(" ").toLowerCase();
+  download(await figureBlob(sheet, kind), `${name.replaceAll(/[^a-z0-9]+/g, "-")}.${kind}`);
 }
 
 /** In the colours and the width of this moment. @param {Plotly} Plotly @param {HTMLElement} spot
@@ -130,11 +148,12 @@ function draw(Plotly, spot, figure) {
 }
 
 /** Figures with their captions, drawn once they are on the page. @param {readonly Captioned[]} figures
- * @returns {HTMLElement[]} */
-export const plots = (figures) => figures.map(({ figure, caption }) => plotted(figure, caption));
+ * @param {string} [source] what was measured, for those that are saved @returns {HTMLElement[]} */
+export const plots = (figures, source) => figures.map(({ figure, caption }) => plotted(figure, { source, caption }));
 
-/** One figure with its caption. @param {Figure} figure @param {string=} caption @returns {HTMLElement} */
-export function plotted(figure, caption = "") {
+/** One figure with its caption. @param {Figure} figure @param {Saved} [saved] @returns {HTMLElement} */
+export function plotted(figure, saved = {}) {
+  const { caption } = saved;
   const note = h("p.quiet", { role: "status" }, "Drawing …");
   const { height = 320, meta, title } = layoutOf(figure);
   const least = meta?.least ?? 0;
@@ -142,7 +161,7 @@ export function plotted(figure, caption = "") {
   const scrolls = least ? { tabindex: "0", "aria-label": title?.text ?? "Figure" } : {};
   shown.set(spot, figure);
   requestAnimationFrame(() =>
-    plot(spot, figure).then(
+    plot(spot, figure, saved).then(
       () => note.remove(),
       (error) => {
         note.textContent = error.message;

@@ -35,11 +35,8 @@ function bare(figure) {
  * @param {string} format a format of d3, or a template that holds some */
 export const shareFormat = (format) => format.replace(/(^|:)(\.\d%)(?=$|\})/g, "$1$$$2");
 
-/** What shares end with, for the library's settings; its formats let only a currency's sign be chosen. And what its
- * own button saves, beside the page's for PNG. */
-export const LOCALE = {
-  "en-US": { format: { currency: ["", "\u00a0%"] }, dictionary: { "Download plot": "Save as SVG" } },
-};
+/** What shares end with, for the library's settings; its formats let only a currency's sign be chosen. */
+export const LOCALE = { "en-US": { format: { currency: ["", "\u00a0%"] } } };
 
 /** @param {Figure} figure @returns {Figure} */
 function spaced(figure) {

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import expect
@@ -269,7 +270,7 @@ def test_a_figure_is_loaded_on_sight_zoomed_told_and_saved(opened: Any) -> None:
     page.wait_for_function(f"JSON.stringify({low}) !== {json.dumps(json.dumps(before, separators=(',', ':')))}")
     for kind in ("svg", "png"):
         with page.expect_download() as found:
-            spot.locator(".modebar-btn").nth(0 if kind == "svg" else -1).evaluate("(button) => button.click()")
+            spot.get_by_role("button", name=f"Save as {kind.upper()}").press("Enter")
         assert found.value.suggested_filename == f"tokens-a-target-call.{kind}"
     assert all("127.0.0.1" in url or url.startswith(("data:", "blob:")) for url in asked)
 
@@ -280,8 +281,32 @@ def test_a_saved_figure_lies_on_the_ground_for_which_its_words_are_coloured(open
     page.wait_for_selector(".plot .main-svg")
     with page.expect_download() as found:
         page.get_by_role("button", name="Save as SVG").first.evaluate("(button) => button.click()")
-    ground = "rgb(255, 255, 255)" if scheme == "light" else "rgb(26, 28, 32)"
-    assert found.value.path().read_text().split("<defs")[0].count(f"fill: {ground}; fill-opacity: 1;") == 1
+    ground, panel = ("rgb(255, 255, 255)", "#ffffff") if scheme == "light" else ("rgb(26, 28, 32)", "#1a1c20")
+    head, saved = found.value.path().read_text().split("<defs")[0], found.value.path().read_text()
+    assert head.count(f"fill: {ground}; fill-opacity: 1;") == 1 and f'fill="{panel}"' in head
+    sheet, drawn = ElementTree.fromstring(saved), page.locator(".plot").first.bounding_box()
+    wide = [float(one.get("width", "0")) for one in (sheet, sheet[1])]
+    assert wide == pytest.approx([drawn["width"] + 32, drawn["width"]], abs=0.1)
+    told = " ".join(line.text or "" for line in sheet.findall("{*}text"))
+    assert told == " ".join(page.locator(name).first.inner_text() for name in (".source p", "figcaption")).replace(
+        "machine. ", "machine. Prompts: all tasks. "
+    )
+
+
+def test_figures_of_a_paper_and_of_here_are_told_apart_once_they_are_saved(visit_cases: Any) -> None:
+    page = visit_cases("?room=papers&name=autojudge-T1")
+    page.wait_for_selector(".plot .main-svg")
+    saved = list[tuple[str, str]]()
+    for section in ("As the paper prints it", "Here"):
+        with page.expect_download() as found:
+            button = page.get_by_role("region", name=section).get_by_role("button", name="Save as SVG").first
+            button.evaluate("(button) => button.click()")
+        lines = ElementTree.fromstring(found.value.path().read_text()).findall("{*}text")
+        saved.append((found.value.suggested_filename, " ".join(line.text or "" for line in lines)))
+    (printed, paper), (own, here) = saved
+    assert printed.startswith("autojudge-t1-printed-right-answers-") and own.startswith("autojudge-t1-here-right-")
+    assert "Table 1. As the paper prints it." in paper and "Table 1. Here." in here
+    assert page.get_by_role("region", name="Here").locator(".paper-words p").last.inner_text() in here
 
 
 def test_an_index_is_opened_alone_and_a_run_of_it_on_demand(opened: Any, tmp_path: Any) -> None:

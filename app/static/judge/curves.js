@@ -22,6 +22,7 @@ const STEP = 0.005; // of the slider
 /** The figures drawn last, of which labels, and whether their answer is still to come.
  * @type {{of: string, charts: HTMLElement, asked: boolean} | null} */
 let standing = null;
+const THIS = "this set";
 const TRAINING = "unseen labels of training: ";
 
 /** @param {HTMLElement} spot @param {Workshop} ctx */
@@ -106,7 +107,7 @@ function sourcesOf(ctx) {
   const found = own.length
     ? [
         {
-          name: `this set, as filtered (${own.length} labels)`,
+          name: `${THIS}, as filtered (${own.length} labels)`,
           scored: own,
           threshold: ctx.head()?.judge?.threshold ?? judges[0]?.judge.threshold ?? null,
         },
@@ -251,7 +252,8 @@ async function drawAll(spot, { lab, kept }, { scored, name }, threshold) {
   };
   try {
     const { figures } = await lab.api.post("judged", body);
-    spot.replaceChildren(...plots(figures), numbers(scored, name));
+    const saved = name.replace(THIS, lab.mined.shown);
+    spot.replaceChildren(...plots(figures, `Labels: ${saved}.`), numbers(scored, name));
     if (kept.threshold !== null) mark(spot, scored, kept.threshold); // it may have moved meanwhile
   } catch (error) {
     const wrong = error instanceof Error ? error.message : String(error);

@@ -49,7 +49,7 @@ export async function drawAccuracy(spot, ctx) {
 function drawn(result, task) {
   return [
     h("p.quiet", {}, about(result, task), " Made by ", commandline(result.command)),
-    plotted(result.figure),
+    plotted(result.figure, { source: about(result, task) }),
     ...claims(result),
     numbers(result),
   ];

@@ -195,6 +195,8 @@ function sectionOf(state, found, turn) {
   const plotsOf = found.plots.sections[found.sections.indexOf(section)];
   const byTask = found.plots.tasks[state.label];
   const plain = tablesOf(section, state.label, true);
+  const from = `${sourceWords(found, section, state.own)} Prompts: ${section.task}.`;
+  const own = `Figures of ${state.label}.`;
   return [
     source(found, section, state.own),
     ...beside,
@@ -210,28 +212,32 @@ function sectionOf(state, found, turn) {
       ),
       labels.length ? choose("Figures of", "label", labels, state.label) : null,
     ),
-    h("div.pooled-figures", {}, plots(plotsOf.methods)),
+    h("div.pooled-figures", {}, plots(plotsOf.methods, from)),
     drawn
-      ? h("div.pooled-figures", {}, plots(plotsOf.trees[state.label]))
+      ? h("div.pooled-figures", {}, plots(plotsOf.trees[state.label], `${own} ${from}`))
       : h("p.quiet", {}, "None of these runs drafts a tree, so there is no rank to show."),
-    byTask ? plotted(byTask, "The same for each task, on one scale.") : null,
+    byTask ? plotted(byTask, { source: own, caption: "The same for each task, on one scale." }) : null,
     ...tablesOf(section, state.label).map((table, i) => tableView(table, plain[i], section.task)),
   ].filter((part) => part !== null);
 }
 
-/** Where the numbers come from. @param {Pooled} found @param {Section} section @param {boolean} own */
-function source(found, section, own) {
+/** Where the numbers come from, in a sentence. @param {Pooled} found @param {Section} section @param {boolean} own */
+function sourceWords(found, section, own) {
   const uneven = section.even ? "" : " (not the same for all methods: totals cannot be compared)";
   const machine = `target ${found.target.id ?? "?"}, ${found.device}, ${found.dtype}`;
   const cut = found.left_out ? ` (${count(found.left_out, "run")} that were cut off are left out)` : "";
   const here = section.methods.reduce((sum, { runs }) => sum + runs, 0);
   const part = here === found.runs ? "" : `${here} of `;
   const facts = `${part}${count(found.runs, "run")}${cut}, ${count(section.prompts, "prompt")}${uneven}, ${machine}`;
-  const words = own ? "Your own traces" : "Recorded in this repository";
+  return `${own ? "Your own traces" : "Recorded in this repository"}: ${facts}. Times are of that machine.`;
+}
+
+/** The same, and how to make them. @param {Pooled} found @param {Section} section @param {boolean} own */
+function source(found, section, own) {
   return h(
     "div.source",
     {},
-    h("p.quiet", {}, `${words}: ${facts}. Times are of that machine.`),
+    h("p.quiet", {}, sourceWords(found, section, own)),
     found.commands.length
       ? h("details", {}, h("summary", {}, "The commands that made them"), commandlines(found.commands))
       : null,

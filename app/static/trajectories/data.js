@@ -1,6 +1,8 @@
 // @ts-check
 // The trajectories on show: a recorded example, or a live job that is still growing. No DOM here.
 
+import { count } from "../dom.js";
+
 /** So many of them, in words. @param {number} n */
 export const trajectories = (n) => (n === 1 ? "1 trajectory" : `${n} trajectories`);
 
@@ -9,6 +11,14 @@ export const trajectories = (n) => (n === 1 ? "1 trajectory" : `${n} trajectorie
  * @typedef {import("../types/trajectory.js").Message} Message
  * @typedef {import("../types/trajectory.js").Row} Row
  */
+
+/** Where trajectories come from, and how they were drawn. @param {Shown} shown */
+export function factsOf({ n, temperature, max_new_tokens, seed, command, target, live, models }) {
+  const limits = `at most ${count(max_new_tokens, "token")}, seed ${seed}`;
+  const facts = `${trajectories(n)} a method, temperature ${temperature}, ${limits}`;
+  if (command) return `Recorded (${facts}; target ${target?.id})`;
+  return `${live ? "Being drawn now" : "Drawn on this page"}: ${facts}; models ${models}`;
+}
 
 /** An empty job from its first message. @param {import("../types/measured.js").TrajectoryHead} head @returns {Shown} */
 export const fresh = (head) => ({

@@ -81,11 +81,12 @@ function chart({ compare, figure }, name) {
   return h(
     "div",
     {},
-    plotted(
-      figure,
-      `Mean over ${n} held-out problems (${settings.family}), whiskers: 95 % t-interval over problems. ` +
+    plotted(figure, {
+      caption:
+        `Mean over ${n} held-out problems (${settings.family}), whiskers: 95 % t-interval over problems. ` +
         `Temperature ${settings.temperature}, at most ${count(settings.max_new_tokens, "token")}.`,
-    ),
+      stem: settings.family,
+    }),
     h(
       "details",
       {},

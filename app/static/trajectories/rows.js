@@ -5,7 +5,7 @@ import { count, h, inText, visible } from "../dom.js";
 import { hideTip, perCall, percent, showTip } from "../draw.js";
 import { plot } from "../plot.js";
 import { times } from "../source.js";
-import { reusedShare, trajectories } from "./data.js";
+import { factsOf, reusedShare, trajectories } from "./data.js";
 
 /**
  * @typedef {import("../types/trajectory.js").Shown} Shown
@@ -77,7 +77,10 @@ export function drawGrowth(spot, shown) {
   );
   if (shown.figure && figures.get(drawn) !== shown.figure) {
     figures.set(drawn, shown.figure);
-    plot(drawn, shown.figure);
+    plot(drawn, shown.figure, {
+      source: `${factsOf({ ...shown, live: false })}.`,
+      caption: `Problem: ${shown.prompt.trim()}`,
+    });
   }
 }
 

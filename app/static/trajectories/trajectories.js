@@ -3,12 +3,12 @@
 // votes.
 
 import { commandline } from "../commandline.js";
-import { count, h, said } from "../dom.js";
+import { h, said } from "../dom.js";
 import { catalogueOf } from "../learn/catalogue.js";
 import { waitingWords } from "../run/waiting.js";
 import { visitor } from "../visitor.js";
 import { chosenModels, familyOf, fitting, withModels } from "../withmodels.js";
-import { fresh, take, trajectories } from "./data.js";
+import { factsOf, fresh, take, trajectories } from "./data.js";
 import { drawPool } from "./pool.js";
 import { drawGrowth, drawRows, drawVotes } from "./rows.js";
 
@@ -386,11 +386,9 @@ function drawForm(lab, catalogue, recorded, form, act) {
 /** @param {HTMLElement} spot @param {Shown | null} shown */
 function drawAbout(spot, shown) {
   if (!shown) return void spot.replaceChildren(h("p.quiet", {}, "Nothing is recorded: press Draw."));
-  const limits = `at most ${count(shown.max_new_tokens, "token")}, seed ${shown.seed}`;
-  const facts = `${trajectories(shown.n)} a method, temperature ${shown.temperature}, ${limits}`;
   const how = shown.command
-    ? h("p.quiet", {}, `Recorded (${facts}; target ${shown.target?.id}) by `, commandline(shown.command))
-    : h("p.quiet", {}, `${shown.live ? "Being drawn now" : "Drawn on this page"}: ${facts}; models ${shown.models}.`);
+    ? h("p.quiet", {}, factsOf(shown), " by ", commandline(shown.command))
+    : h("p.quiet", {}, `${factsOf(shown)}.`);
   spot.replaceChildren(
     how,
     h("p.problem", {}, shown.prompt),

@@ -162,7 +162,7 @@ function drawProfile(spot, profiles, trees, tree) {
     : shown;
   spot.replaceChildren(
     h("h3", {}, title),
-    plotted(profiles[tree?.file ?? ""]),
+    plotted(profiles[tree?.file ?? ""], { source: tree ? `${tree.title}.` : "" }),
     h(
       "p.quiet",
       {},
