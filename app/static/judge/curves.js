@@ -76,7 +76,7 @@ export async function drawCurves(spot, ctx) {
   );
 }
 
-/** The figures of these labels: those that stand already, whatever else the room draws anew, or new ones.
+/** The figures of these labels: those that are there already, whatever else the room draws anew, or new ones.
  * @param {Workshop} ctx @param {Source} source @param {number} threshold */
 function chartsOf(ctx, source, threshold) {
   const of = JSON.stringify([source.name, source.scored]);
