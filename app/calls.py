@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.answers import refused
+from app.below import path_of
 from app.validate import parsed
 from engine.errors import ConfigError, shown, unknown
 
@@ -93,7 +94,7 @@ class Calls:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let through, or answer with a sentence."""
-        path = str(scope.get("path", "")).removeprefix(str(scope.get("root_path", ""))).rstrip("/")
+        path = path_of(scope).rstrip("/")
         if scope.get("method") != "POST" or not (path.startswith(CALL) or path in (JOIN, SERVER)):
             return await self.app(scope, receive, send)
         body, more = bytearray(), True

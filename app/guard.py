@@ -11,6 +11,8 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.below import path_of
+
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 SPACES = ("https://huggingface.co", "https://*.hf.space")  # where a Space is embedded
 ANYWHERE = ("0.0.0.0", "::")
@@ -96,7 +98,7 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        path = str(scope["path"]).removeprefix(str(scope.get("root_path", ""))).rstrip("/") or "/"
+        path = path_of(scope).rstrip("/") or "/"
         refused = self.rules.refusal(str(scope.get("method", "GET")), path, Headers(scope=scope))
         if refused is not None:
             await _answer(scope, send, *refused)

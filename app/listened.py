@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, unquote
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.answers import refused
+from app.below import path_of
 from app.calls import CALL, JOIN
 from engine.errors import shown
 
@@ -46,7 +47,7 @@ class Listened:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand on, and watch."""
-        path = str(scope.get("path", "")).removeprefix(str(scope.get("root_path", ""))).rstrip("/")
+        path = path_of(scope).rstrip("/")
         if scope.get("method") == "POST" and (path.startswith(CALL) or path == JOIN):
             return await self._called(scope, receive, send)
         name = _asked_for(path, scope) if scope.get("method") == "GET" else ""

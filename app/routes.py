@@ -33,6 +33,7 @@ from app import (
     trees,
 )
 from app.answers import Json, fault, refused
+from app.below import Below, path_of
 from app.endpoint import READERS, ZIPPED, answered
 from app.front import Front
 from app.guard import Guard, Rules
@@ -77,7 +78,7 @@ class Headers:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
-                if scope["path"].startswith("/lab") or scope["path"].endswith("/"):
+                if path_of(scope).startswith("/lab") or scope["path"].endswith("/"):
                     headers.setdefault("Cache-Control", "no-cache")
             await send(message)
 
@@ -89,9 +90,13 @@ def app_kwargs(
 ) -> dict[str, Any]:
     """What `Blocks.launch` hands to its server, which listens on `host`."""
     rules = Rules.of(host, service.limits.max_upload_bytes)
-    middleware = [Middleware(Headers), Middleware(Front), Middleware(Guard, rules=rules)]
+    routes = page_routes(service, preset_catalogue, sentence)
+    middleware = [
+        Middleware(Below, routes=routes),
+        *(Middleware(Headers), Middleware(Front), Middleware(Guard, rules=rules)),
+    ]
     return {
-        "routes": page_routes(service, preset_catalogue, sentence),
+        "routes": routes,
         "middleware": middleware,
         "exception_handlers": {RequestValidationError: misshapen, Exception: fault},
         "openapi_url": None,

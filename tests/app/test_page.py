@@ -9,6 +9,7 @@ import re
 import threading
 from pathlib import Path
 from typing import Any, get_args
+from urllib.parse import urlsplit
 
 import pytest
 from gradio_client import Client
@@ -16,11 +17,13 @@ from gradio_client.exceptions import AppError
 from httpx import Response
 from starlette.applications import Starlette
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from app import routes
 from app.build import Handlers, build
-from app.routes import app_kwargs, page_routes
+from app.routes import app_kwargs
 from app.serve import launch
 from app.service import Service
 from engine.methods import CARDS as REAL
@@ -202,15 +205,26 @@ def test_driven_by_a_client(service, preset_catalogue):
         demo.close()
 
 
-@pytest.mark.parametrize("kept", ["", "/lab/here"])
-def test_the_pages_files_are_found_behind_a_proxy_below_a_path(service, preset_catalogue, kept):
-    """Whether the proxy cuts the path off or not."""
-    served = Starlette(routes=page_routes(service, preset_catalogue, sentence))
-    http = TestClient(served, root_path="/lab/here")
-    assert http.get(f"{kept}/lab-static/learn/prose.js").status_code == 200
-    assert http.get(f"{kept}/lab-static/%2e%2e/build.py").status_code == 404
-    assert http.get(f"{kept}/lab-static/").status_code == 404
-    assert http.get(f"{kept}/lab/loading").status_code == 200
+@pytest.mark.parametrize("root", ["/lab", "/lab/", "/here", "https://my.example/lab", "/"])
+def test_the_page_is_found_behind_a_proxy_below_a_path(service, preset_catalogue, root):
+    """Whether the proxy cuts the path off or not, also where our own paths begin like it."""
+    said = app_kwargs(service, preset_catalogue, sentence)
+    said["routes"].append(Route("/", lambda _: PlainTextResponse("the page")))
+    http = TestClient(
+        Starlette(routes=said["routes"], middleware=said["middleware"]), "http://localhost", root_path=root
+    )
+    trace = Trace(events("chain")).to_bytes()
+    for at in ("", urlsplit(root).path.rstrip("/")):
+        assert http.get(f"{at}/").text == "the page"
+        assert http.get(f"{at}/healthz").json() == {"status": "ok"}
+        script = http.get(f"{at}/lab-static/learn/prose.js")
+        assert script.status_code == 200 and script.headers["cache-control"] == "no-cache"
+        assert http.get(f"{at}/lab-static/%2e%2e/build.py").status_code == 404
+        assert http.get(f"{at}/lab-static/").status_code == 404
+        assert http.get(f"{at}/lab/catalogue").json()["models"] == list(service.models)
+        assert http.get(f"{at}/gradio_api/upload").json()["error"].startswith("Files are not uploaded here")
+        (lane,) = http.post(f"{at}/lab/open", content=trace, headers={"content-type": "x/y"}).json()["lanes"]
+        assert lane["card"]["name"] == "chain"
 
 
 def test_the_list_of_methods_is_made_beside_the_loop(
