@@ -21,9 +21,9 @@ from engine.tasks.permission import SWITCH
 PORT = option(int, lambda n: 0 <= n <= 65535, "an integer from 0 to 65535")
 MOST = 10**9  # of any limit
 ABOUT = "Start the page. Flags win over environment variables (in brackets), which win over defaults."
-BESIDES = f"""Variables without a flag: {ORIGINS}, origins of other pages that may ask this server, with spaces between
-and * for a part; {SWITCH}, whether generated code is run: 1, 0, or unconfined (also where the kernel does not confine
-it). An empty variable counts as none."""
+BESIDES = f"""Variables without a flag: {ORIGINS}, origins of other pages that may ask this server, or of a proxy
+before it, with spaces between and * for a part; {SWITCH}, whether generated code is run: 1, 0, or unconfined (also
+where the kernel does not confine it). An empty variable counts as none."""
 LIKE_FOLDERS = ("./", "../", "~", "/")
 
 

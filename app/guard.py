@@ -1,6 +1,7 @@
 """Strangers kept out: which hosts and origins may ask, how much they may send, of which type. No gradio, no torch."""
 
 import json
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.below import path_of
 
+LOG = logging.getLogger(__name__)
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 SPACES = ("https://huggingface.co", "https://*.hf.space")  # where a Space is embedded
 ANYWHERE = ("0.0.0.0", "::")
@@ -24,6 +26,7 @@ UNUSED = (  # one writes files, one never ends, the others call past the queue, 
     *("/gradio_api/run", "/gradio_api/api"),
 )
 ORIGINS = "DRAFTSCOPE_ORIGINS"
+MOST_TOLD = 20  # foreign pages and hosts that the log has
 SMALL = 1_000_000  # bytes of a body that holds no trace
 READING = ("GET", "HEAD", "OPTIONS")
 
@@ -38,7 +41,10 @@ class Rules:
 
     @classmethod
     def of(cls, host: str | None, most_bytes: int) -> "Rules":
-        """The rules of a server that listens on `host`; DRAFTSCOPE_ORIGINS names more origins, with `*` for a part."""
+        """The rules of a server that listens on `host`; DRAFTSCOPE_ORIGINS names more origins, with `*` for a part.
+
+        It answers for their hosts as well: a proxy that serves the page under a name of its own may hand that on.
+        """
         name = (host or LOOPBACK[1]).strip("[]").lower()
         own = tuple(os.environ.get(ORIGINS, "").split())
         return cls(
@@ -50,8 +56,8 @@ class Rules:
     def refusal(self, method: str, path: str, headers: Headers) -> tuple[int, str] | None:
         """Status and sentence of what is not let through; None lets it through."""
         host = headers.get("host", "")
-        if self.hosts and name_of(host) not in self.hosts:
-            return 421, f"This server does not answer for the host {host[:80]!r}."
+        if self.hosts and name_of(host) not in self.hosts and not self._named(host):
+            return 421, f"This server does not answer for the host {host[:80]!r}; {ORIGINS} can list its origin."
         origin = headers.get("origin")
         if origin is not None and not self._same(origin, host) and not _listed(origin, self.origins):
             return 403, f"Pages of {origin[:80]!r} may not ask this server; {ORIGINS} can list them."
@@ -76,6 +82,9 @@ class Rules:
         whole = path in FILES or path.startswith("/gradio_api/call")
         return self.most_bytes + SMALL if whole or path.startswith("/gradio_api/queue/join") else SMALL
 
+    def _named(self, host: str) -> bool:
+        return bool(host) and any(_listed(f"{kind}://{host}", self.origins) for kind in ("https", "http"))
+
     def _same(self, origin: str, host: str) -> bool:
         try:
             return urlsplit(origin).netloc.lower() == host.lower() != ""
@@ -89,6 +98,7 @@ class Guard:
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
         """Wrap an application."""
         self.app, self.rules = app, rules
+        self._told = set[str]()  # what the log has of foreign pages and hosts, each once
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let through, or answer with an error; a body that is larger than it said ends as if its sender had left.
@@ -101,6 +111,7 @@ class Guard:
         path = path_of(scope).rstrip("/") or "/"
         refused = self.rules.refusal(str(scope.get("method", "GET")), path, Headers(scope=scope))
         if refused is not None:
+            self._tell(*refused)
             await _answer(scope, send, *refused)
             return
         size, limit, answered = 0, self.rules.limit(path), False
@@ -125,6 +136,12 @@ class Guard:
                 raise
         if size > limit and not answered:
             await _answer(scope, send, 413, f"The body is larger than {limit / 1e6:g} MB, which is the limit.")
+
+    def _tell(self, status: int, said: str) -> None:
+        """Behind a proxy that hands on another name the page stays empty: only here its keeper reads why."""
+        if status in (403, 421) and said not in self._told and len(self._told) < MOST_TOLD:
+            self._told.add(said)
+            LOG.warning("Refused: %s", said)
 
 
 def name_of(host: str) -> str:

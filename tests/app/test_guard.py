@@ -83,6 +83,24 @@ def test_the_own_page_and_programs_may_ask(monkeypatch: pytest.MonkeyPatch) -> N
     assert client().post("/lab/mine", content=b"{}", headers=embed).status_code == 200
 
 
+def test_a_proxy_on_this_machine_may_hand_its_own_name_on_once_that_is_listed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Until then the page stays empty there, and the log says why: once, and not of every stranger."""
+    own, strange = {"host": "lab.example", "origin": "https://lab.example", **JSON}, client()
+    refused = [strange.post("/lab/mine", content=b"{}", headers=own) for _ in range(2)][1]
+    assert refused.json()["error"] in caplog.text and len(caplog.records) == 1
+    assert strange.get("/gradio_api/upload").status_code == 404 and len(caplog.records) == 1
+    for number in range(100):
+        strange.get("/", headers={"host": f"{number}.example"})
+    assert len(caplog.records) == 20
+    assert refused.status_code == 421 and "DRAFTSCOPE_ORIGINS" in refused.json()["error"]
+    monkeypatch.setenv("DRAFTSCOPE_ORIGINS", "https://lab.example")
+    assert client().post("/lab/mine", content=b"{}", headers=own).status_code == 200
+    for host in ("evil.example", "lab.example.evil.example", "lab.example:8443", "https", ""):
+        assert client().get("/", headers={"host": host}).status_code == 421
+
+
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]
 )
