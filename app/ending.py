@@ -17,7 +17,7 @@ from engine.errors import ConfigError
 T = TypeVar("T")
 
 GRACE = 3.0  # seconds: a round takes less, loading stops between two pieces of a file
-ENDS = "This server is being ended."
+ENDS = "This server is being ended; what arrived so far is kept. Try again when it is back."
 
 
 class Ending:

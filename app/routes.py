@@ -37,7 +37,7 @@ from app.below import Below, path_of
 from app.endpoint import READERS, ZIPPED, answered
 from app.front import Front
 from app.guard import Guard, Rules
-from app.pagefiles import AT, STATIC, PageFiles
+from app.pagefiles import AT, LOOKED, STATIC, PageFiles
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.service import Service
@@ -78,6 +78,8 @@ class Headers:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
+                if path_of(scope).startswith("/lab/"):  # a page that was loaded before an update is told by it
+                    headers["Draftscope-Edition"] = LOOKED.edition()
                 if path_of(scope).startswith("/lab") or scope["path"].endswith("/"):
                     headers.setdefault("Cache-Control", "no-cache")
             await send(message)

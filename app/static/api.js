@@ -5,6 +5,11 @@
 
 export const AWAY = "The server does not answer. Try again when it is back.";
 const LOST = "The connection was lost; what had arrived is kept.";
+export const RENEWED =
+  "This lab was updated after this page had been loaded, and parts of the page may not fit it any more: load the " +
+  "page again. Save first what you want to keep.";
+const EDITION = "Draftscope-Edition"; // the header that tells of which files the server's page is made now
+const OWN = /\/(e-[0-9a-f]{16})\//.exec(import.meta.url)?.[1] ?? "";
 
 /** Browsers call a lost connection a TypeError, each in words of its own; here it gets ours. Others stay.
  * @param {string} words @returns {(error: unknown) => never} */
@@ -20,12 +25,22 @@ const SAME = new Set(["glossary", "lessons", "page", "pages"]); // what a server
 /**
  * @param {string | URL} base address of /lab/
  * @param {typeof globalThis.fetch} [fetch]
+ * @param {(words: string) => void} [tell] what to tell once the server's page is another than this one
+ * @param {string} [own] the edition of this page
  * @returns {Api}
  */
-export function createApi(base, fetch = (...given) => globalThis.fetch(...given)) {
+export function createApi(base, fetch = (...given) => globalThis.fetch(...given), tell = () => {}, own = OWN) {
+  let known = own;
+  /** @param {string | null} there the edition of the server's page */
+  const compare = (there) => {
+    if (!own || !there || there === known) return;
+    known = there;
+    if (there !== own) tell(RENEWED);
+  };
   /** @type {Api["answer"]} */
   const answer = async (path, options) => {
     const response = await fetch(new URL(path, base), options).catch(inWords(AWAY));
+    compare(response.headers.get(EDITION));
     if (response.ok) return response;
     const body = await response.json().catch(() => null);
     throw new Error(body?.error ?? `The server answered ${response.status}.`, { cause: response.status });

@@ -52,7 +52,7 @@ const VIEWS = [
 
 const store = createStore();
 const answers = packed();
-const api = createApi(base(document.baseURI), answers ? fetchFrom(answers) : undefined);
+const api = createApi(base(document.baseURI), answers ? fetchFrom(answers) : undefined, (words) => ui.notify(words));
 const ui = createUi(() => document.querySelector('[data-view="notices"]'));
 const bus = createBus(store, ui.notify);
 const session = createSession({ store, api, bus, ui });

@@ -23,6 +23,7 @@ from starlette.testclient import TestClient
 
 from app import routes
 from app.build import Handlers, build
+from app.pagefiles import LOOKED
 from app.routes import app_kwargs
 from app.serve import launch
 from app.service import Service
@@ -112,6 +113,15 @@ def test_health_and_headers(http):
     assert "object-src 'none'" in answer.headers["content-security-policy"]
     assert "https:" not in answer.headers["content-security-policy"].split("frame-ancestors")[0]
     assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_whatever_the_page_asks_for_tells_of_which_files_the_page_is_now(http):
+    """Also what is refused, or known already: a page that was loaded before an update is told by it."""
+    first = http.get("/lab/catalogue")
+    known = http.get("/lab/catalogue", headers={"if-none-match": first.headers["etag"]})
+    answers = [first, known, http.get("/lab/loading"), http.get("/lab/trace?name=none"), http.post("/lab/repeat")]
+    assert [one.status_code for one in answers] == [200, 304, 200, 404, 400]
+    assert {one.headers["draftscope-edition"] for one in answers} == {LOOKED.edition()}
 
 
 def test_catalogue_and_recorded_traces(http, lab):

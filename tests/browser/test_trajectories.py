@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from app.pagefiles import LOOKED
 from engine.errors import ConfigError
 from engine.files.places import PRESETS
 from engine.trace.store import Trace
@@ -106,13 +107,16 @@ def test_a_draw_that_is_refused_leaves_what_is_shown(visit, server, monkeypatch)
     expect(page.locator(".answers-list li")).to_have_count(8)
 
 
-def test_a_server_that_is_gone_is_told_in_words_and_a_room_can_be_asked_for_again(visit, pages):
+def test_a_server_that_is_gone_is_told_in_words_and_a_room_can_be_asked_for_again(visit, pages, monkeypatch):
     page = visit()
+    expect(page.locator(".notice")).to_have_count(0)
+    monkeypatch.setattr(LOOKED, "edition", lambda: f"e-{'0' * 16}")  # the server was updated meanwhile
     page.route("**/rooms/runs.js*", lambda route: route.abort())
     page.get_by_role("link", name="Many runs").click()
     section = page.locator("[data-room=runs]")
     expect(section).to_contain_text("This room could not be opened. The server does not answer.")
     expect(section.get_by_role("button", name="Try again")).to_be_visible()
+    expect(page.locator(".notice")).to_contain_text("This lab was updated after this page had been loaded")
     page.route("**/lab/trajectories/live", lambda route: route.abort())
     room(page, "Trajectories")
     choose(page, "Chain of candidates")

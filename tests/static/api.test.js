@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AWAY, createApi, linesOf } from "../../app/static/api.js";
+import { AWAY, createApi, linesOf, RENEWED } from "../../app/static/api.js";
 
 const BASE = "http://127.0.0.1/lab/";
 /** An api over answers by address; `asked` gets what was fetched. */
@@ -33,6 +33,26 @@ test("the server's words are the error; without any, its status is", async () =>
     message: "The server answered 500.",
   });
   await assert.rejects(over(new Response("<html>")).get("trace"), { message: "The server answered 200 without JSON." });
+});
+
+test("a page that was loaded before an update is told so, once for each", async () => {
+  const [mine, next, later] = ["1", "2", "3"].map((one) => `e-${one.repeat(16)}`);
+  const of = async (editions, own = mine) => {
+    const told = [];
+    const answer = (edition) => Response.json({}, { headers: { "Draftscope-Edition": edition } });
+    const api = createApi(
+      BASE,
+      async () => (editions[0] ? answer(editions.shift()) : Response.json({})),
+      (words) => told.push(words),
+      own,
+    );
+    while (editions.length) await api.get("loading");
+    return told;
+  };
+  assert.deepEqual(await of([mine, mine]), []);
+  assert.deepEqual(await of([mine, next, next, later, later]), [RENEWED, RENEWED]);
+  assert.deepEqual(await of([next, mine, next]), [RENEWED, RENEWED]);
+  assert.deepEqual(await of([next], ""), []); // a page that stands alone has none
 });
 
 test("an answer that breaks off is one that did not come", async () => {
