@@ -16,6 +16,8 @@ def place(fits: Callable[[Path], Path]) -> Callable[[str], Path]:
     """The type of an option that names what will be written: refused before anything is loaded or measured."""
 
     def read(text: str) -> Path:
+        if not text:  # it would stand for the working folder
+            raise argparse.ArgumentTypeError("must name a file or folder, not ''")
         try:
             return fits(Path(text))
         except ConfigError as error:

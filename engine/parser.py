@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from engine.errors import MOST_SHOWN, shown, unknown
@@ -38,6 +39,8 @@ class Parser(argparse.ArgumentParser):
         Raises:
             ArgumentError: it is not of the option's type, with what would be.
         """
+        if action.type is Path and not arg_string:  # it would stand for the working folder
+            raise argparse.ArgumentError(action, "must name a file or folder, not ''")
         try:
             return super()._get_value(action, arg_string)
         except argparse.ArgumentError:

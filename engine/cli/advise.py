@@ -86,6 +86,8 @@ def handle(args: argparse.Namespace) -> int:
     traces = runs(lab, specs, track(asked, "prompts", quiet=args.json), decoding(args), told=_tell)
     if args.out:
         _keep(args.out, specs, traces)
+    if not traces[0]:
+        raise ConfigError("None of the prompts could be run, for the reasons that are told above.")
     groups = dict(zip(map(label, specs), traces[1:], strict=True))
     rows = advise(groups, traces[0], costs, free(cards), served, partial(again, lab))
     for row in rows:

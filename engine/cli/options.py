@@ -201,7 +201,9 @@ def load_lab(args: argparse.Namespace) -> Lab:
         _here(role, str(path))
     if args.preset and args.target is not None:
         raise ConfigError("Give either --preset, which names all models, or --target, not both.")
-    which = {"preset": args.preset or "tiny"} if args.target is None else {"target": args.target}
+    which = (
+        {"preset": "tiny" if args.preset is None else args.preset} if args.target is None else {"target": args.target}
+    )
     places = ("device", "target_device", "draft_device", "graphs")
     names = ("draft", "eagle", *places, "dtype", "threads", "languages")
     where = _server(args) if "target_endpoint" in args else {}

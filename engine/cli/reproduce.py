@@ -102,7 +102,7 @@ def handle(args: argparse.Namespace) -> int:
         raise ConfigError(f"Nothing is measured for {args.what}: {item.untestable or 'it is a scheme or an example.'}")
     if not args.what and not args.again:
         wanted = [one for one in wanted if not place(*one, args.out).is_file()]
-    results, labs = list[dict[str, Any]](), dict[str, Lab]()
+    results, labs = list[dict[str, Any]](), dict[str | None, Lab]()
     running = Running(args.keep, args.items, args.times, args.minutes, args.shard)
     for entry in wanted:
         paper, item = entry
@@ -148,9 +148,9 @@ def _decide(args: argparse.Namespace, found: Sequence[Entry]) -> int:
     return 0
 
 
-def _lab(args: argparse.Namespace, item: Item, labs: dict[str, Lab]) -> Lab:
+def _lab(args: argparse.Namespace, item: Item, labs: dict[str | None, Lab]) -> Lab:
     """The models of an item's runs: those that the options name, else its own pair; loaded once."""
-    preset = args.preset or ("" if args.target else item.pair)
+    preset = item.pair if args.preset is None and args.target is None else args.preset
     if preset not in labs:
         labs[preset] = load_lab(argparse.Namespace(**{**vars(args), "preset": preset}))
     return labs[preset]

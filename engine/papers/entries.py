@@ -181,9 +181,9 @@ def chosen(name: str, folder: Path = FOLDER) -> list[tuple[Paper, Item]]:
     Raises:
         ConfigError: an unknown paper or item.
     """
-    key, _, item = name.partition(":")
-    found = [paper(key, folder)] if key else papers(folder)
-    return [(one, each) for one in found for each in ([one.item(item)] if item else one.items)]
+    key, colon, item = name.partition(":")
+    found = [paper(key, folder)] if name else papers(folder)
+    return [(one, each) for one in found for each in ([one.item(item)] if colon else one.items)]
 
 
 def read(path: Path) -> Paper:

@@ -243,13 +243,28 @@ def test_graphs_that_are_asked_for_and_cannot_be_are_told(pair: list[str], capsy
             assert (said in told) == (switch == "on")
 
 
+def test_an_empty_name_of_a_preset_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    """An unset variable of the shell had loaded the embedded pair."""
+    assert "Unknown preset ''. Known: " in refused(capsys, "run", "ar", "a", "--preset", "")
+
+
+def test_advice_on_prompts_that_none_can_run_is_refused_for_that(
+    pair: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It had been said that plain decoding was missing."""
+    assert main(["advise", "--prompt", "", "--methods", "sd", *pair]) == 2
+    left, error = capsys.readouterr().err.splitlines()[-2:]
+    assert left == "left out: '': The prompt is empty: give some text."
+    assert error == "error: None of the prompts could be run, for the reasons that are told above."
+
+
 def test_threads_have_an_end(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert "threads must be" in refused(capsys, "run", "ar", "a", "--threads", "100000", *pair)
 
 
 def test_training_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert training(["strata", "--traces", str(tmp_path / "none.jsonl"), "--out", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {tmp_path}/none.jsonl cannot be read")
+    assert capsys.readouterr().err.startswith(f"error: There is no file {tmp_path}/none.jsonl.")
 
 
 def shell(command: str, **environ: str) -> subprocess.CompletedProcess[str]:

@@ -21,6 +21,9 @@ from engine.training.command import main as training
             "--replay: must be an integer >= 0, not '-1'\n",
         ),
         (["tree", "shwo", "x"], "engine tree", "Unknown action 'shwo'. Did you mean 'show'?"),
+        (["replay", ""], "engine replay", "argument TRACE: must name a file or folder, not ''\n"),
+        (["compare", "--out", ""], "engine compare", "argument --out: must name a file or folder, not ''\n"),
+        (["mine", "--out", ""], "engine mine", "argument --out: must name a file or folder, not ''\n"),
         (["benhc"], "engine", "Unknown command 'benhc'. Did you mean 'bench'?"),
     ],
 )

@@ -80,6 +80,9 @@ def test_one_item_is_found_by_name() -> None:
         paper("eas")
     with pytest.raises(ConfigError, match="Known: F1"):
         chosen("easd:T99")
+    for name, said in ((":", "Unknown paper ''"), (":T1", "Unknown paper ''"), ("easd:", "Unknown item of easd ''")):
+        with pytest.raises(ConfigError, match=said):
+            chosen(name)
 
 
 @pytest.mark.parametrize(
