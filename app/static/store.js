@@ -43,6 +43,7 @@ const OPTIONS = {
   judge: "mismatches",
   figure: "position",
   pool: "",
+  mismatch: "",
   trajectories: "trajectories",
   ghosts: false,
   whitespace: false,

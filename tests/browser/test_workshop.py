@@ -50,6 +50,27 @@ def scored_file(path: Path) -> Path:
     return path
 
 
+def test_a_link_opens_the_mismatch_that_was_chosen_in_its_set(visit):
+    page = workshop(visit())
+    page.get_by_label("Mined set").select_option("functions")
+    page.wait_for_selector(".mismatch")
+    page.locator(".mismatch").nth(3).click()
+    page.wait_for_function("location.search.includes('mismatch=functions')")
+    fork = page.locator(".forkside").inner_text()
+    again = visit(page.url.split("/")[-1])
+    expect(again.get_by_label("Mined set")).to_have_value("functions")
+    expect(again.locator(".mismatch").nth(3)).to_have_attribute("aria-selected", "true")
+    assert again.locator(".forkside").inner_text() == fork
+    again.get_by_role("link", name="Compare").click()
+    again.evaluate("draftscope.ui.open('workshop', draftscope.mined.sets.get('arithmetic').items[2].key)")
+    expect(again.get_by_label("Mined set")).to_have_value("arithmetic")  # as its flag on the stage asks
+    expect(again.locator(".mismatch").nth(2)).to_have_attribute("aria-selected", "true")
+    again.wait_for_function("location.search.includes('mismatch=arithmetic')")
+    gone = visit("?room=judge&mismatch=functions~none~0~0")
+    expect(gone.locator(".notice")).to_contain_text("The mismatch that this link names is in no set here")
+    expect(gone.locator(".mismatch").first).to_have_attribute("aria-selected", "true")
+
+
 def test_a_recorded_set_is_on_show_without_a_model(visit, server):
     loads = server.lab.loads
     page = workshop(visit())

@@ -141,10 +141,11 @@ test("the open tab of a room is in its link and comes back; an old link opens th
     return placeOf(new URL(link.url()).searchParams)[name];
   };
   assert.equal(shown("judge", "judge", "curves"), "curves");
+  assert.equal(shown("judge", "mismatch", "functions~functions 3~14~5"), "functions~functions 3~14~5");
   assert.equal(shown("runs", "pool", "arithmetic~Tree (a~b)"), "arithmetic~Tree (a~b)");
   assert.equal(shown("trajectories", "trajectories", "trees"), "trees");
   assert.equal(shown("compare", "figure", "entropy"), "entropy");
-  assert.doesNotMatch(link.url(), /judge=|pool=|trajectories=/, "each only in its own room");
+  assert.doesNotMatch(link.url(), /judge=|mismatch=|pool=|trajectories=/, "each only in its own room");
   store.setOption("figure", "position");
   assert.doesNotMatch(link.url(), /figure=/, "it is the first");
   store.setOption("figure", "entropy");
@@ -157,6 +158,7 @@ test("the open tab of a room is in its link and comes back; an old link opens th
     judge: "mismatches",
     figure: "position",
     pool: "",
+    mismatch: "",
     trajectories: "trajectories",
   });
   const odd = placeOf(new URLSearchParams({ judge: "<b>", figure: "x".repeat(99), pool: "y".repeat(999) }));

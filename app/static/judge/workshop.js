@@ -47,6 +47,11 @@ const NONE = {
   packed: "No mined set is about these prompts. Open a file of one.",
 };
 const ALL = "all recorded";
+const GONE = "The mismatch that this link names is in no set here: it was mined on another page, or is a file's.";
+/** A mismatch by its set, its prompt and its tokens. @param {import("../types/workshop.js").Item} item */
+const placeIn = ({ set, prompt, label }) => [set, prompt.prompt, label.t, label.draft_token].join("~");
+/** The set that is shown first. @param {Lab["mined"]} mined */
+const usual = ({ list }) => list?.find((set) => !set.naive)?.name ?? "";
 const FILTERED = new Set(["mismatches", "table"]);
 
 /** What stays when the drawer is closed. @type {Kept} */
@@ -112,6 +117,7 @@ export function drawWorkshop(body, store, lab, wanted) {
     head: () => mined.sets.get(mined.shown)?.head ?? null,
     select(key, how = {}) {
       kept.selected = reviews.last = key;
+      store.setOption("mismatch", placeOf(key));
       save();
       if (how.tab && how.tab !== kept.tab) turn(how.tab);
       else draw();
@@ -153,6 +159,7 @@ export function drawWorkshop(body, store, lab, wanted) {
       if (elsewhere) store.frame("workshop", () => refocused(root, draw));
     }),
     store.on("options", (name) => {
+      if (name === "mismatch" && store.options.mismatch !== placeOf(kept.selected) && sought()) draw();
       if (name !== "judge" || !isTab(store.options.judge) || kept.tab === store.options.judge) return;
       kept.tab = store.options.judge;
       draw();
@@ -202,7 +209,30 @@ export function drawWorkshop(body, store, lab, wanted) {
       wrong = said(error);
       lab.ui.notify(wrong);
     }
+    if (!root.isConnected) return;
+    if (wanted) store.setOption("mismatch", placeOf(wanted));
+    if (!sought() && !wrong) lab.ui.notify(GONE);
     draw();
+  }
+
+  const everyItem = () => [...mined.sets.values()].flatMap(({ items }) => items);
+
+  /** The place of a mismatch in an address, whose key holds its whole prompt. @param {string | null} key */
+  function placeOf(key) {
+    const item = everyItem().find((one) => one.key === key);
+    return item ? placeIn(item) : "";
+  }
+
+  /** Choose what the address names, in its set; tells whether it is there. */
+  function sought() {
+    const asked = store.options.mismatch;
+    if (!asked) return true;
+    const item = everyItem().find((one) => placeIn(one) === asked);
+    if (!item) return false;
+    if (item.key !== kept.selected) kept.filter = {};
+    kept.selected = item.key;
+    if (mined.shown !== ALL) mined.shown = item.set;
+    return true;
   }
 
   /** @param {string} name of a set */
@@ -240,7 +270,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   }
 
   function fill() {
-    mined.shown ||= mined.list?.find((set) => !set.naive)?.name ?? "";
+    mined.shown ||= usual(mined);
     const names = [...new Set([...(mined.list ?? []).map((set) => set.name), ...mined.sets.keys()])];
     parts.source.replaceChildren(
       ...[...names, ...((mined.list?.length ?? 0) > 1 ? [ALL] : [])].map((name) =>

@@ -3,17 +3,18 @@
 
 import { placeIn, placePairs } from "../learn/places.js";
 
-/** @typedef {Pick<import("../types/store.js").Options, "room" | "tab" | "name" | "beside" | "judge" | "pool"
- *   | "figure" | "trajectories">} Shown */
+/** @typedef {Pick<import("../types/store.js").Options, "room" | "tab" | "name" | "beside" | "judge" | "mismatch"
+ *   | "pool" | "figure" | "trajectories">} Shown */
 
 export const FIRST = /** @type {const} */ ({
   judge: "mismatches",
+  mismatch: "",
   pool: "",
   figure: "position",
   trajectories: "trajectories",
 });
 const TAB = /^[a-z]{1,20}$/;
-const LONGEST = 160; // of a task and a method of pooled runs; a longer one is none of them, which their room tells
+const LONGEST = 160; // of a task and a method of pooled runs, or a mismatch; a longer one is none, which the room tells
 
 /** The options that an address sets; those that it does not name are at their start.
  * @param {URLSearchParams} query @returns {Omit<Shown, "room">} */
@@ -25,6 +26,7 @@ export function placeOf(query) {
   return {
     ...placeIn(query),
     judge: tab("judge"),
+    mismatch: (query.get("mismatch") ?? FIRST.mismatch).slice(0, LONGEST),
     figure: tab("figure"),
     pool: (query.get("pool") ?? FIRST.pool).slice(0, LONGEST),
     trajectories: tab("trajectories"),
@@ -33,9 +35,10 @@ export function placeOf(query) {
 
 /** The pairs of an address. @param {Shown} options @returns {[string, string][]} */
 export function pairsOf(options) {
-  const { room, judge, pool, figure, trajectories } = options;
+  const { room, judge, mismatch, pool, figure, trajectories } = options;
   const out = placePairs(options);
   if (room === "judge" && judge !== FIRST.judge) out.push(["judge", judge]);
+  if (room === "judge" && mismatch !== FIRST.mismatch) out.push(["mismatch", mismatch]);
   if (room === "runs" && pool !== FIRST.pool) out.push(["pool", pool]);
   if (room === "trajectories" && trajectories !== FIRST.trajectories) out.push(["trajectories", trajectories]);
   if (room === "compare" && figure !== FIRST.figure) out.push(["figure", figure]);

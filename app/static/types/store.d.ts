@@ -103,9 +103,10 @@ export interface Options {
   readonly name: string;
   /** what stands beside the stage: a lesson as NAME~STEP with steps from 0, the story of a case as NAME, or nothing */
   readonly beside: string;
-  /** the open tab of the Judge room; the figure below the stage; in Many runs tasks and method as TASK~METHOD; the open
-   * tab of the Trajectories room */
+  /** the open tab of the Judge room, and the mismatch that was chosen there as SET~PROMPT~POSITION~TOKEN; the figure
+   * below the stage; in Many runs tasks and method as TASK~METHOD; the open tab of the Trajectories room */
   readonly judge: string;
+  readonly mismatch: string;
   readonly figure: string;
   readonly pool: string;
   readonly trajectories: string;
