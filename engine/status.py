@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TextIO
 
 from engine.errors import LabError
@@ -34,6 +35,9 @@ def status_of(command: Callable[[], int]) -> int:
     that was closed (`... | head`) status 141. What the terminal's encoding lacks is written as escapes, and so is
     what would command it.
     """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who called (`>&-`): what is written goes nowhere, to the end
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
             reconfigure(errors="backslashreplace")

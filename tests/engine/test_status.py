@@ -35,3 +35,18 @@ def test_a_title_out_of_a_file_commands_no_terminal(monkeypatch: pytest.MonkeyPa
 def test_a_file_gets_all_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert status_of(lambda: print(TITLE, end="") or 0) == 0
     assert capsys.readouterr().out == TITLE
+
+
+def test_streams_that_the_shell_closed_take_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`>&-` and `2>&-`: a command had ended in an AttributeError, or in none of its own words."""
+
+    def refuse() -> int:
+        print("something")
+        raise TraceError("no such thing")
+
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    assert status_of(lambda: print("something") or 0) == 0
+    assert status_of(refuse) == 2
+    for name in ("stdout", "stderr"):
+        getattr(sys, name).close()
