@@ -55,7 +55,8 @@ def test_the_command_and_what_the_readme_says_of_it(
     assert list(found["tasks"]) == ["sentences"] and found["costs"]["model"]["passes"]
     row, kept = found["tasks"]["sentences"]["auto"]
     assert (row["auto"], kept["auto"]) == ("sd:gamma=auto", "sd:gamma=auto, kept")
-    assert "| `sd:gamma=auto`, kept | sentences |" in autosaid.left(out) and "--items 1 --repetitions 1 " in autosaid.left(out)
+    table = autosaid.left(out)
+    assert "| `sd:gamma=auto`, kept | sentences |" in table and "--items 1 --repetitions 1 " in table
     for times, verdict in ((0.969, "**missed**"), (0.97, "reached")):
         row["over_best"]["median"] = times
         out.write_text(json.dumps(found))
