@@ -18,7 +18,7 @@ Lines = Generator[dict[str, Any], None, None]
 
 def stream(start: Callable[[], Lines]) -> StreamingResponse:
     """An answer with a line an item of the generator that `start` makes; a LabError becomes the last line, "error"."""
-    headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
+    headers = {"Cache-Control": "no-store"}
     return StreamingResponse(_lines(start), media_type="application/x-ndjson", headers=headers)
 
 

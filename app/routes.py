@@ -35,6 +35,7 @@ from app import (
 from app.answers import Json, fault, refused
 from app.below import Below, path_of
 from app.endpoint import READERS, ZIPPED, answered
+from app.flowing import Flowing
 from app.front import Front
 from app.guard import Guard, Rules
 from app.pagefiles import AT, LOOKED, STATIC, PageFiles
@@ -95,7 +96,7 @@ def app_kwargs(
     routes = page_routes(service, preset_catalogue, sentence)
     middleware = [
         Middleware(Below, routes=routes),
-        *(Middleware(Headers), Middleware(Front), Middleware(Guard, rules=rules)),
+        *(Middleware(Headers), Middleware(Front), Middleware(Guard, rules=rules), Middleware(Flowing)),
     ]
     return {
         "routes": routes,
