@@ -15,7 +15,7 @@ def writable(path: Path) -> Path:
     Raises:
         ConfigError: no name of a file, something is there that is no file, or a link that leads out of its folder.
     """
-    if "\0" in str(path):
+    if "\0" in str(path) or not _encodes(path):
         raise ConfigError(f"{shown(str(path))} cannot be the name of a file.")
     goal = path.resolve() if path.is_symlink() else path
     if goal.exists() and not goal.is_file():
@@ -23,6 +23,15 @@ def writable(path: Path) -> Path:
     if path.is_symlink() and goal.parent != path.parent.resolve():
         raise ConfigError(f"{path} is a link out of its folder, to {goal}: name that file itself.")
     return goal
+
+
+def _encodes(path: Path) -> bool:
+    """Whether the system has bytes for a name: half of a surrogate pair has none, save where the system gave it."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def in_a_folder(path: Path) -> Path:

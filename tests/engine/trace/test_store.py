@@ -379,9 +379,12 @@ def test_gzip_of_several_members_and_damaged_gzip() -> None:
         Trace.loads(b"\x1f\x8b")
 
 
-@pytest.mark.parametrize("name", ["missing.jsonl", "nul\0byte", "."])
-def test_files_that_cannot_be_read(tmp_path: Path, name: str) -> None:
-    with pytest.raises(TraceError, match="cannot be read"):
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("missing.jsonl", "There is no file"), ("nul\0byte", "cannot be read"), (".", "is a folder: name a file in it")],
+)
+def test_files_that_cannot_be_read(tmp_path: Path, name: str, said: str) -> None:
+    with pytest.raises(TraceError, match=said):
         Trace.load(tmp_path / name)
 
 
@@ -398,8 +401,9 @@ def test_a_trace_is_written_over_files_only(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     link = tmp_path / "link.jsonl"
     link.symlink_to("/dev/null")
-    with pytest.raises(ConfigError, match="cannot be the name of a file"):
-        whole().save("bad\0name")
+    for name in ("bad\0name", "half\ud800name"):
+        with pytest.raises(ConfigError, match="cannot be the name of a file"):
+            whole().save(name)
     for goal in (Path("/dev/null"), pipe, link, tmp_path):
         with pytest.raises(ConfigError, match="is no file"):
             whole().save(goal)
