@@ -54,7 +54,7 @@ def test_a_parallel_drafter_that_cannot_be_read_is_told_before_texts_are_written
 ) -> None:
     monkeypatch.setattr(sourcecommands, "greedy", lambda *_: pytest.fail("minutes were spent"))
     assert main(["source-eval", "--parallel", str(tmp_path)]) == 2
-    assert f"{tmp_path}/parallel.json cannot be read" in capsys.readouterr().err
+    assert f"There is no file {tmp_path}/parallel.json." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
