@@ -109,13 +109,7 @@ def handle(args: argparse.Namespace) -> int:
         print(f"{paper.key}:{item.id} {item.name}: {item.shows}", file=sys.stderr)
         bearing = ALL if item.plans else MODELS if _gather(args, item, files) else ()
         tell(_passed_over(args, *entry, bearing))
-        lacking = "" if named or args.out != FOLDER else _lacking(args, *entry)
-        out = OTHERS.resolve() if lacking else args.out
-        if lacking:
-            print(
-                f"  {lacking}: that result stays, and this one is written below {out} (--out {FOLDER} replaces it)",
-                file=sys.stderr,
-            )
+        out = args.out if named or args.out != FOLDER else _beside(args, *entry)
         roots = _roots(files if bearing else ROOT, bool(_given(args, bearing)))
         result = made(paper, item, _lab(args, item, labs), running) if item.plans else _from_source(item, roots)
         if result is None and not running.over():
@@ -180,6 +174,17 @@ def _passed_over(args: argparse.Namespace, paper: Paper, item: Item, bearing: Se
     if not other:
         return ""
     return f"  {paper.key}:{item.id} is read from {', '.join(item.source)}; no bearing on that: {', '.join(other)}"
+
+
+def _beside(args: argparse.Namespace, paper: Paper, item: Item) -> Path:
+    """The folder of a result that nobody named: that of the recorded ones, or where these have more another, which is
+    told."""
+    if not (lacking := _lacking(args, paper, item)):
+        return FOLDER
+    out = OTHERS.resolve()
+    told = f"{lacking}: that result stays, and this one is written below {out} (--out {FOLDER} replaces it)"
+    print(f"  {told}", file=sys.stderr)
+    return out
 
 
 def _lacking(args: argparse.Namespace, paper: Paper, item: Item) -> str:
