@@ -55,6 +55,7 @@ def _body(preset_catalogue: PresetCatalogue) -> bytes:
 
 def entry(preset: Preset, traces: Sequence[Trace]) -> dict[str, Any]:
     """A case: its words, its lanes as runs of token origins, and what is lost in it."""
+    at = opening(preset, traces)
     return {
         "name": preset.name,
         "title": preset.title,
@@ -63,7 +64,7 @@ def entry(preset: Preset, traces: Sequence[Trace]) -> dict[str, Any]:
         "lanes": [lane(trace, name) for trace, name in zip(traces, labels(traces), strict=True)],
         "losses": losses(traces),
         "view": preset.opens.get("view") or view(traces),
-        "at": opening(preset, traces) or point(traces),
+        "at": at.to_json() if at else point(traces),
     }
 
 

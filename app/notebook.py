@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, get_args
 
 from engine.errors import ConfigError, shown, unknown
-from engine.learn.lessons import View
+from engine.files.presets import View
 from engine.trace.store import Trace
 
 HEIGHT, MOST_HEIGHT = 720, 10_000  # pixels of the frame

@@ -65,15 +65,24 @@ def test_a_case_that_opens_at_a_token_that_it_does_not_have_is_refused():
     case = next(c for c in CASES if "lane" in c.opens)
     traces = [Trace.load(PRESETS / path) for path in case.traces]
     found = opening(case, traces)
-    assert found and found["pos"] == case.opens["pos"] and opening(replace(case, opens={}), traces) is None
-    for wrong in ({"piece": "no such word"}, {"pos": 9999}, {"lane": 9}, {"lane": "no such method"}):
-        with pytest.raises(ConfigError, match=f"{case.name}: it opens at .* which its recording does not have"):
+    assert found and found.pos == case.opens["pos"] and opening(replace(case, opens={}), traces) is None
+    gone, laneless = f"{case.name}: it opens at .* which its recording does not have", f"lane of {case.name}"
+    for wrong, said in (
+        ({"piece": "no such word"}, gone),
+        ({"pos": 9999}, gone),
+        ({"lane": f"{case.opens['lane']}:9"}, laneless),
+        ({"lane": "no such method"}, laneless),
+    ):
+        with pytest.raises(ConfigError, match=said):
             opening(replace(case, opens={**case.opens, **wrong}), traces)
+    thrown = next(c for c in CASES if c.name == "first_look")  # round 0 drafts this token too, behind a rejected one
+    runs = [Trace.load(PRESETS / path) for path in thrown.traces]
+    assert any(node.state == "discarded" and node.depth == 2 for node in runs[1].rounds[0].nodes)
+    tested = opening(replace(thrown, opens={"lane": "sd", "pos": 1, "piece": " "}), runs)
+    assert tested and (tested.round, tested.fields["state"]) == (1, "accepted")
     written = next(token for token in traces[0].tokens if token.piece.strip())  # plain decoding drafts nothing
-    place = {"lane": 0, "pos": written.pos, "piece": written.piece}
-    assert opening(replace(case, opens=place), traces) == {
-        **{"lane": 0, "round": written.pos, "node": None, "pos": written.pos}
-    }
+    place = opening(replace(case, opens={"lane": "ar", "pos": written.pos, "piece": written.piece}), traces)
+    assert place and place.to_json() == {"lane": 0, "round": written.pos, "node": None, "pos": written.pos}
 
 
 BY_HAND = {"copying"}  # a solved task, asked again

@@ -2,7 +2,8 @@
 
 from typing import NotRequired, TypedDict
 
-from engine.learn.lessons import Kind, Room, View
+from engine.files.presets import View
+from engine.learn.lessons import Kind, Room
 
 
 class LearnPlace(TypedDict):

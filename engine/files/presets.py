@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from engine.config import Calibration, Sampling
 from engine.errors import AssetError, ConfigError, shown, unknown
@@ -14,8 +14,8 @@ from engine.files.places import PRESETS, locate, there
 from engine.forecast import MIDDLES, Forecast
 
 Family = Literal["decoder-only", "encoder-decoder"]
-VIEWS = ("text", "score", "trees", "shares")  # of the page's stage
-PLACE = {"lane": int | str, "pos": int, "piece": str}  # of a token
+View = Literal["text", "score", "trees", "shares"]  # of the page's stage
+PLACE = {"lane": str, "pos": int, "piece": str}  # of a token
 
 
 @dataclass(frozen=True)
@@ -239,12 +239,12 @@ def _check_opens(opens: Mapping[str, Any], path: Path) -> None:
     for key in opens:
         if key not in ("view", *PLACE):
             raise ConfigError(f"{path.name}: opens: " + unknown("key", key, ("view", *PLACE)))
-    if "view" in opens and opens["view"] not in VIEWS:
-        raise ConfigError(f"{path.name}: opens: " + unknown("view", opens["view"], VIEWS))
+    if "view" in opens and opens["view"] not in get_args(View):
+        raise ConfigError(f"{path.name}: opens: " + unknown("view", opens["view"], get_args(View)))
     given = {key: opens[key] for key in PLACE if key in opens}
     wrong = given and (set(given) != set(PLACE) or not all(fits(value, PLACE[key]) for key, value in given.items()))
-    if wrong or any(isinstance(value, int) and value < 0 for value in given.values()):
+    if wrong or given.get("pos", 0) < 0:
         raise ConfigError(
-            f"{path.name}: a token that a case opens at has a lane, from 0 or by its method, a position from 0 and its "
-            "text."
+            f"{path.name}: a token that a case opens at has a lane (its method, or METHOD:2 for a second of it), a "
+            "position from 0 and its text."
         )

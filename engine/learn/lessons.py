@@ -17,6 +17,7 @@ from engine.analysis.decisions import decider
 from engine.analysis.words import half_up
 from engine.errors import ConfigError, unknown
 from engine.files.places import PRESETS
+from engine.files.presets import View
 from engine.learn.recorded import Case, Place, case
 from engine.threshold import Threshold
 
@@ -24,7 +25,6 @@ Thresholds = Mapping[str, Threshold]
 Maker = Callable[[Case, Mapping[str, Any], Place | None, dict[str, Any]], "Task"]
 FOLDER = PRESETS / "lessons"
 Room = Literal["compare", "many", "trajectories", "judge", "papers", "learn"]
-View = Literal["text", "score", "trees", "shares"]
 Kind = Literal["choice", "predict", "select", "set"]
 HEAD = {"title", "order", "minutes", "teaches", "case", "links"}
 STEP = {"case", "room", "view", "lane", "at", "holds", "task"}

@@ -8,7 +8,7 @@ Terms may be joined, from left to right, by + and - or by * and /: "100 * sd.rou
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -61,22 +61,23 @@ class Place:
 class Case:
     """A preset with its recorded traces."""
 
-    def __init__(self, preset: Preset) -> None:
-        """Take a preset that was recorded."""
-        self.preset = preset
+    def __init__(self, preset: Preset, traces: Sequence[Trace] | None = None) -> None:
+        """Take a preset that was recorded; its traces are read when they are asked for, where none are given."""
+        self.preset, self._given = preset, traces
 
     @cached_property
     def traces(self) -> list[Trace]:
         """One trace a lane."""
-        return [read_run(PRESETS / path) for path in self.preset.traces]
+        return [read_run(PRESETS / path) for path in self.preset.traces] if self._given is None else [*self._given]
 
     @cached_property
     def lanes(self) -> dict[str, int]:
         """Names of the lanes: the method, and `method:2` for a second lane of it."""
         named: dict[str, int] = {}
-        for index, lane in enumerate(self.preset.lanes):
-            count = sum(other.method == lane.method for other in self.preset.lanes[:index]) + 1
-            named[lane.method if count == 1 else f"{lane.method}:{count}"] = index
+        methods = [trace.head.method for trace in self.traces]
+        for index, method in enumerate(methods):
+            count = methods[: index + 1].count(method)
+            named[method if count == 1 else f"{method}:{count}"] = index
         return named
 
     def lane(self, name: str) -> int:

@@ -50,8 +50,6 @@ const ALL = "all recorded";
 const GONE = "The mismatch that this link names is in no set here: it was mined on another page, or is a file's.";
 /** A mismatch by its set, its prompt and its tokens. @param {import("../types/workshop.js").Item} item */
 const placeIn = ({ set, prompt, label }) => [set, prompt.prompt, label.t, label.draft_token].join("~");
-/** The set that is shown first. @param {Lab["mined"]} mined */
-const usual = ({ list }) => list?.find((set) => !set.naive)?.name ?? "";
 const FILTERED = new Set(["mismatches", "table"]);
 
 /** What stays when the drawer is closed. @type {Kept} */
@@ -270,7 +268,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   }
 
   function fill() {
-    mined.shown ||= usual(mined);
+    mined.shown ||= mined.list?.find((set) => !set.naive)?.name ?? "";
     const names = [...new Set([...(mined.list ?? []).map((set) => set.name), ...mined.sets.keys()])];
     parts.source.replaceChildren(
       ...[...names, ...((mined.list?.length ?? 0) > 1 ? [ALL] : [])].map((name) =>

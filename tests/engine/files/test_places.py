@@ -1,6 +1,7 @@
 """What is said of a file that is not there: that it is missing, and which one may be meant."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,14 +30,14 @@ def test_the_file_that_may_be_meant_is_told_whatever_reads_it(tmp_path: Path, na
     (folder / "prompts").mkdir(parents=True)
     (folder / "prompts.jsonl").touch()
     (folder / "promts").mkdir()
-    kinds: tuple[tuple[type[LabError], object], ...] = (
+    kinds: tuple[tuple[type[LabError], Callable[[Path], object]], ...] = (
         (ConfigError, read_prompts),
         (TraceError, Trace.load),
         (AssetError, read_object),
     )
     for kind, read in kinds:
         with pytest.raises(kind, match=said):
-            read(folder / name)  # type: ignore[operator]
+            read(folder / name)
 
 
 def test_names_that_no_file_can_have_are_told_too() -> None:

@@ -60,9 +60,10 @@ def test_a_case_of_every_method_has_the_lanes_that_were_recorded(tmp_path: Path)
         ('[[lanes]]\nmetod = "sd"', "names a method"),
         ('[opens]\nveiw = "text"', "opens: Unknown key 'veiw'. Did you mean 'view'"),
         ('[opens]\nview = "txt"', "opens: Unknown view 'txt'. Did you mean 'text'"),
-        ("[opens]\nlane = 1\npos = 3", "a lane, from 0 or by its method, a position from 0 and its text"),
-        ('[opens]\nlane = 1\npos = "3"\npiece = "a"', "a position from 0"),
-        ('[opens]\nlane = -1\npos = 3\npiece = "a"', "a lane, from 0"),
+        ('[opens]\nlane = "sd"\npos = 3', "METHOD:2 for a second of it.*, a position from 0 and its text"),
+        ('[opens]\nlane = "sd"\npos = "3"\npiece = "a"', "a position from 0"),
+        ('[opens]\nlane = 1\npos = 3\npiece = "a"', "a lane .its method"),
+        ('[opens]\nlane = "sd"\npos = -1\npiece = "a"', "a position from 0"),
     ],
 )
 def test_mistakes_have_a_sentence(tmp_path: Path, text: str, says: str) -> None:
