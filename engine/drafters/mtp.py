@@ -72,7 +72,7 @@ class Mtp:
 
     def _after(self, tokens: list[int]) -> Tensor:
         if len(tokens) > self._root:
-            return self.ahead(sent(tokens[-1:], self.device))
+            return self.step(tokens[-1])
         return self.head.logits(self._reached)[:, : self.vocab]
 
     def ahead(self, id_1: Tensor) -> Tensor:
@@ -89,6 +89,10 @@ class Mtp:
             self._reached, logits = self.levels.step(self.memory, work, id_1, self._reached, at, at, None)
         self._level += 1
         return logits
+
+    def step(self, token: int) -> Tensor:
+        """The same of a token whose id the host knows."""
+        return self.ahead(sent([token], self.device))
 
     def told(self, ids: list[int]) -> None:
         """Nothing: the next round reads the target's own states."""

@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -187,6 +188,15 @@ class LeanDecoder:
         last = self.final(x)
         logits = self.head(last[T - want :])
         return Rows(logits, last.to(self.home) if self.apart else last, torch.cat(kept, -1) if kept else None)
+
+    def stepping(self, cache: LeanCache) -> Callable[[int, int], Tensor] | None:
+        """What gives the logits [1, V] behind one token in a slot of this cache, as `run` gives them of a row that only
+        proposes; None where the network is not small and plain."""
+        few = self.few
+        if few is None:
+            return None
+        caches, table = cache.arrays, self._turns[self.home, ""][0].numpy()
+        return lambda token, at: few.run(np.array([token]), at, caches, table[at : at + 1], 1).logits
 
     @cached_property
     def few(self) -> Few | None:

@@ -14,7 +14,7 @@ from engine.draft import EMPTY, Draft, chain
 from engine.errors import EngineFault
 from engine.model.session import check_finite, nan
 from engine.parts.protocols import ChainShape, Context, Weighing
-from engine.sampling import CPU, distribution, drawn, first_argmax, pick, read, sent
+from engine.sampling import distribution, drawn, first_argmax, pick, read, sent
 from engine.trace.records import RoundExtras
 
 
@@ -23,6 +23,9 @@ class Ahead(Protocol):
 
     def ahead(self, id_1: Tensor) -> Tensor:
         """Raw logits [1, V] after one more token."""
+
+    def step(self, token: int) -> Tensor:
+        """The same of a token whose id the host knows."""
 
     def told(self, ids: list[int]) -> None:
         """The ids of the tokens so read, now that the host knows them."""
@@ -189,7 +192,7 @@ def _step_by_step(
             made.sources.append(source())
         if len(made.tokens) == limit or token in stops or (ends and ends(made.tokens)):  # nothing can follow, or is to
             break
-        row = after(text) if onward is None else onward.ahead(sent([token], CPU))
+        row = after(text) if onward is None else onward.step(token)
     if onward is not None and made.tokens:
         onward.told(made.tokens)
     return made

@@ -126,8 +126,8 @@ def test_nothing_is_drafted_after_the_end() -> None:
 
 def test_a_draft_of_nan_ends_the_run(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also behind its first token, where nobody looks at the rows one by one."""
-    whole = Session.ahead
-    monkeypatch.setattr(Session, "ahead", lambda self, id_1: whole(self, id_1) * torch.nan)
+    whole = Session.step
+    monkeypatch.setattr(Session, "step", lambda self, token: whole(self, token) * torch.nan)
     lab, card = zoo.lab("llama", draft="copy"), get_card("sd")
     decoding = begin(lab, card, RunConfig("sd", (5, 9, 33, 7), max_new_tokens=8, knobs=card.resolve({"gamma": 4})))
     with pytest.raises(EngineFault, match="The draft model returned NaN logits"):

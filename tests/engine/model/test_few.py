@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from threadpoolctl import ThreadpoolController, threadpool_info
 from torch import Tensor
 
+from engine.errors import ConfigError
 from engine.heads.eagle import EagleHead
 from engine.lab import Lab
 from engine.model import Model, few
@@ -149,6 +150,36 @@ def test_a_draft_model_proposes_and_its_target_does_not(zoo: Zoo, monkeypatch: p
     assert not ran
     lab.run("sd", IDS, max_new_tokens=8)
     assert set(ran) == {decoder(lab.models["draft"]).few}
+
+
+@torch.inference_mode()
+def test_a_step_is_what_is_read_ahead_and_is_counted_so(zoo: Zoo) -> None:
+    """To the bit, behind a text and behind its own tokens, whether or not what it reads is told in between."""
+    model = zoo.model()
+    stepping, ahead = model.session(len(IDS) + 4), model.session(len(IDS) + 4)
+    for session in (stepping, ahead):
+        session.proposes = True
+        session.forward(IDS)
+    for told in ([4, 7], [9], [21]):
+        for token in told:
+            assert torch.equal(stepping.step(token), ahead.ahead(torch.tensor([token])))
+        stepping.told(told)
+        ahead.told(told)
+    assert stepping.cached == ahead.cached == [*IDS, 4, 7, 9, 21] and stepping.fed == ahead.fed
+    with pytest.raises(ConfigError, match="do not fit"):
+        stepping.step(5)
+
+
+def test_steps_of_a_target_and_of_a_large_draft_model_are_torchs(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = zoo.model()
+    session = model.session(len(IDS) + 2)
+    session.forward(IDS)
+    without(decoder(model), monkeypatch)
+    drafting = model.session(len(IDS) + 2)
+    drafting.proposes = True
+    drafting.forward(IDS)
+    monkeypatch.setattr(Few, "run", lambda *_: pytest.fail("a row that numpy does not know"))
+    assert torch.equal(session.step(5), drafting.step(5))
 
 
 @pytest.mark.filterwarnings("error")
