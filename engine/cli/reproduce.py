@@ -107,26 +107,38 @@ def handle(args: argparse.Namespace) -> int:
     for entry in wanted:
         paper, item = entry
         print(f"{paper.key}:{item.id} {item.name}: {item.shows}", file=sys.stderr)
-        bearing = ALL if item.plans else MODELS if _gather(args, item, files) else ()
-        tell(_passed_over(args, *entry, bearing))
         out = args.out if named or args.out != FOLDER else _beside(args, *entry)
-        roots = _roots(files if bearing else ROOT, bool(_given(args, bearing)))
-        result = made(paper, item, _lab(args, item, labs), running) if item.plans else _from_source(item, roots)
-        if result is None and not running.over():
-            print(f"  {paper.key}:{item.id}: the rest is others'", file=sys.stderr)
-            continue
-        if result is None:
+        result = _measured(args, entry, files, labs, running)
+        if result is None and running.over():
             print("stopped at the time that was given; run again to go on", file=sys.stderr)
             return 1
-        results.append(_called(result | {"command": _again(args, *entry, bearing)}))
-        told = save(paper, item, results[-1], out)
+        if result is None:
+            print(f"  {paper.key}:{item.id}: the rest is others'", file=sys.stderr)
+            continue
+        results.append(result)
+        told = save(paper, item, result, out)
         if out != FOLDER:
             print(f"  written: {told}", file=sys.stderr)
         if not args.json:
-            print(as_text(entry, results[-1]))
+            print(as_text(entry, result))
     if args.json:
         print(json.dumps(results, indent=1))
     return 0
+
+
+def _measured(
+    args: argparse.Namespace, entry: Entry, files: Path, labs: dict[str | None, Lab], running: Running
+) -> dict[str, Any] | None:
+    """An entry's result, with the command that makes it again: by its runs, or from files that other commands make,
+    which are made where they are missing; None where runs are missing."""
+    paper, item = entry
+    bearing = ALL if item.plans else MODELS if _gather(args, item, files) else ()
+    tell(_passed_over(args, *entry, bearing))
+    if item.plans:
+        result = made(paper, item, _lab(args, item, labs), running)
+    else:
+        result = _from_source(item, _roots(files if bearing else ROOT, bool(_given(args, bearing))))
+    return None if result is None else _called(result | {"command": _again(args, *entry, bearing)})
 
 
 def _decide(args: argparse.Namespace, found: Sequence[Entry]) -> int:
