@@ -8,6 +8,7 @@ Dimension key as in decoder.py; H heads, C channels a head, L layers, Z position
 """
 
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import torch
@@ -30,6 +31,7 @@ from engine.model.decoder import New, Rows
 from engine.model.devices import aligned
 from engine.model.network import plain
 from engine.model.products import Product
+from engine.model.sharing import Sharing, sharing_of
 from engine.model.weights import transposed
 from engine.sampling import sent
 
@@ -111,7 +113,18 @@ class CrossDecoder:
     def head(self, last_TD: Tensor) -> Tensor:
         return self.lm_head(last_TD if self.shrink == 1.0 else last_TD * self.shrink, self.lm_bias)
 
+    @cached_property
+    def sharing(self) -> Sharing:
+        """By how many threads a pass is shared."""
+        linears = [part for w in self.layers for part in (w.qkv, w.out, w.cross_q, w.cross_out, w.up, w.gate, w.down)]
+        return sharing_of([self.lm_head, *(part.product for part in linears if part)], len(self.layers))
+
     def run(self, cache: CrossCache, new: New, taps: Sequence[int], want: int) -> Rows:
+        slots = new.start + len(new.ids) + (cache.source[0].shape[2] if cache.source else 0)
+        with self.sharing.over(len(new.ids), slots, self.heads * self.channels):
+            return self._through(cache, new, taps, want)
+
+    def _through(self, cache: CrossCache, new: New, taps: Sequence[int], want: int) -> Rows:
         T = len(new.ids)
         pos = torch.arange(new.start, new.start + T, device=new.ids.device) if new.pos is None else new.pos
         one = Single(self, cache, new, pos)

@@ -26,6 +26,7 @@ from engine.model.few import FEW, Few, few_of
 from engine.model.layers import EVERYTHING, Sight, ropes_by_layer, sights_by_layer
 from engine.model.network import context_of, plain
 from engine.model.products import Product
+from engine.model.sharing import Sharing, sharing_of
 from engine.model.splitkv import attention
 from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed, turn
 from engine.sampling import NARROW, sent
@@ -115,10 +116,14 @@ class LeanDecoder:
     @property
     def reads(self) -> int:
         """Bytes of weights that a pass over one row reads, as they lie in memory; all experts' where there are some."""
-        mlps = [w.mlp for w in self.layers]
-        plain = [p for mlp in mlps if not isinstance(mlp, Experts) for p in (mlp.gate_up, mlp.down)]
-        products = [self.lm_head, *(p for w in self.layers for p in (w.qkv, w.out)), *plain]
-        return sum(p.bytes for p in products) + sum(mlp.bytes for mlp in mlps if isinstance(mlp, Experts))
+        experts = (w.mlp.bytes for w in self.layers if isinstance(w.mlp, Experts))
+        return sum(product.bytes for product in self.products) + sum(experts)
+
+    @property
+    def products(self) -> list[Product]:
+        """All products with one matrix: those of experts are not among them."""
+        plain = [p for w in self.layers if not isinstance(w.mlp, Experts) for p in (w.mlp.gate_up, w.mlp.down)]
+        return [self.lm_head, *(p for w in self.layers for p in (w.qkv, w.out)), *plain]
 
     def cache(self, capacity: int) -> LeanCache:
         self.rope(capacity)
@@ -156,11 +161,17 @@ class LeanDecoder:
         return logits.to(self.home) if self.apart else logits
 
     def run(self, cache: LeanCache, new: New, taps: Sequence[int], want: int) -> Rows:
-        T, H, K, C = new.ids.shape[0], self.heads, self.kv, self.channels
+        T = new.ids.shape[0]
         end = new.start + T
         if T <= FEW and new.proposes and self.few and new.block is None and not (taps or new.skip):
             turned = self._turns[self.home, ""][0].numpy()[new.start : end]
             return self.few.run(new.ids.numpy(), new.start, cache.arrays, turned, want)
+        with self.sharing.over(T, end, self.heads * self.channels):
+            return self._through(cache, new, taps, want)
+
+    def _through(self, cache: LeanCache, new: New, taps: Sequence[int], want: int) -> Rows:
+        T, H, K, C = new.ids.shape[0], self.heads, self.kv, self.channels
+        end = new.start + T
         where = slice(new.start, end) if new.block is None else new.pos
         views = [self.view(T, new, sight) for sight in self.sights]
         turns: Turns = {}
@@ -197,6 +208,12 @@ class LeanDecoder:
             return None
         caches, table = cache.arrays, self._turns[self.home, ""][0].numpy()
         return lambda token, at: few.run(np.array([token]), at, caches, table[at : at + 1], 1).logits
+
+    @cached_property
+    def sharing(self) -> Sharing:
+        """By how many threads a pass is shared; experts' products are left to torch."""
+        experts = any(isinstance(w.mlp, Experts) for w in self.layers)
+        return sharing_of([] if experts else self.products, len(self.layers))
 
     @cached_property
     def few(self) -> Few | None:

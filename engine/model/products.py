@@ -106,6 +106,11 @@ class Product:
         size = self.inputs * self.outputs
         return 2 * size if self.halves is not None else self.weight.element_size() * size
 
+    @property
+    def alone(self) -> int:
+        """Up to how many rows one thread works alone on it."""
+        return 0 if self.halves is None else self.halves.rows
+
     @cached_property
     def whole(self) -> Tensor:
         """diag(s) W in fp32 [I, O], for gradients, which FBGEMM has none of."""
