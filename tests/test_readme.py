@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from engine.cli import autosaid, benchsaid, gpus, pagesaid, qualitysaid
 from engine.cli.autosaid import AUTO
 from engine.cli.benchsaid import BENCH
@@ -13,6 +15,7 @@ from engine.cli.qualitysaid import quality
 from engine.cli.readme import NUMBERS, README, RESULTS, filled, numbers
 from engine.cli.sampledsaid import sampled, sampled_said
 from engine.papers.systems import FOLDER as QUALITY
+from engine.papers.systems import recorded
 
 
 def test_generated_parts_are_up_to_date() -> None:
@@ -159,6 +162,26 @@ def test_quality_of_methods_that_lack_a_measure_or_call_a_reward_model(tmp_path:
         ],
         ["`draft_alone`", "-", "-", "-", length, "0.0 (-0.2 to 0.2)", "-", "-", "-"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [(0.06, 18.0, "1.00 (0.06 to 18.00)"), (0.0001, 17.4, "-"), (0.5, 20.1, "-"), (None, None, "-")],
+)
+def test_a_speed_whose_interval_says_nothing_is_left_out(
+    tmp_path: Path, low: float | None, high: float | None, told: str
+) -> None:
+    """As of a run during which the machine slept: the quotient of sums is then that of its pause."""
+    counts = {"responses": 8, "prompts": 8, "repeats": 1}
+    span = {"mean": 1.0, "low": low, "high": high, "n": 8}
+    table = {"sd": {"intervals": {"speedup": span | {"low": 0.9, "high": 1.1}}, "quality": counts}}
+    table["rsd"] = {"intervals": {"speedup": span}, "quality": counts}
+    (tmp_path / "quality-arithmetic.json").write_text(json.dumps(table))
+    written = quality(tmp_path)
+    assert f"| `rsd` | {told} |" in written and "| `sd` | 1.00 (0.90 to 1.10) |" in written
+    assert ("That of `rsd` is left out" in written) == (told == "-")
+    (sheet,) = recorded(tmp_path)
+    assert (sheet.numbers["rsd"]["speedup"] is None) == (told == "-"), "nor is it drawn"
 
 
 def test_quality_of_translations_is_told_in_points_less_those_of_ar(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.intervals import FARTHEST
 from engine.analysis.words import estimate, points
 from engine.errors import ConfigError
 from engine.files.places import ROOT
@@ -83,6 +84,16 @@ def spread(found: Mapping[str, Any] | None, share: bool, digits: int = 1) -> str
     return (points if share else estimate)(found, f"z.{digits}f")
 
 
+def _firm(found: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """A speed that says something: None where its interval reaches twenty times either way, or could not be told for
+    that reason. One prompt at which the machine stood still is enough for that."""
+    if found is None or found["n"] == 1:
+        return found
+    low, high = found["low"], found["high"]
+    told = low is not None and high is not None and found["mean"] <= FARTHEST * low and high <= FARTHEST * found["mean"]
+    return found if told else None
+
+
 def _systems(name: str, table: Mapping[str, Mapping[str, Any]]) -> Systems:
     shown = {key: told for key, told in COLUMNS.items() if any(key in row["quality"] for row in table.values())}
     costs = {key: told for key, told in COSTS.items() if any(row["intervals"].get(key) for row in table.values())}
@@ -96,12 +107,16 @@ def _systems(name: str, table: Mapping[str, Mapping[str, Any]]) -> Systems:
         told += " Calls are those of one answer."
     if "speedup" in costs:
         told += " Speed is that of these same runs, paired by prompt, not of the bench's repetitions."
+    speeds = {method: row["intervals"].get("speedup") for method, row in table.items()}
+    if loose := [f"`{method}`" for method, found in speeds.items() if found and not _firm(found)]:
+        told += f" That of {', '.join(loose)} is left out: its interval reaches more than {FARTHEST:.0f} times either"
+        told += " way, as where the machine stands still during a run."
     if "draft_alone" in table:
         told += " `draft_alone` calls no target."
     rows, numbers = [], {}
     for method, row in table.items():
         own = {key: row["quality"].get(key) for key in shown}
-        spent = {key: row["intervals"].get(key) for key in COSTS}
+        spent = {key: row["intervals"].get(key) for key in COSTS} | {"speedup": _firm(speeds[method])}
         cells = [spread(own[key], share) for key, (_, share) in shown.items()]
         cells += [spread(spent[key], False, digits) for key, (_, digits) in costs.items()]
         rows.append((method, tuple(cells)))
