@@ -122,6 +122,10 @@ def test_correcting_from_the_target_is_biased_exactly_as_derived() -> None:
         assert distance(distribution, kept + (1 - kept.sum()) * p) < EXACT
         far = max(far, distance(distribution, p))
     assert far > 0.1
+    p = torch.tensor([0.6, 0.4, 0.0, 0.0], dtype=torch.float64)  # as top-k leaves it
+    for draft, exact in (([0.3, 0.2, 0.1, 0.4], True), ([0.0, 0.0, 0.5, 0.5], True), ([0.3, 0.3, 0.0, 0.4], False)):
+        found = distance(sample_distribution(p, torch.tensor(draft, dtype=torch.float64), "target"), p)
+        assert (found < EXACT) == exact, "only a multiple of p, where p allows a token, leaves it p"
 
 
 distribution4 = st.lists(st.sampled_from([0.0, 0.0, 0.1, 0.3, 1.0, 2.5]), min_size=4, max_size=4).filter(
