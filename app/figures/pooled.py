@@ -18,6 +18,7 @@ SPREADS = {  # title -> column of a method's row, whether 1 means the plain targ
     "Tokens/s against plain decoding, times": ("speedup", True),
 }
 SHARE = "share of prompts"
+TOGETHER = ("tau", "speedup", "bleu", "bleu_relative", "chrf")  # of sums over all prompts: long answers count more
 QUALITY = {  # title -> measure, unit
     "Right answers": ("accuracy", SHARE),
     "Right by majority": ("majority", SHARE),
@@ -64,24 +65,25 @@ def of_methods(section: Numbers) -> list[dict[str, Any]]:
     for title, (name, one) in SPREADS.items():
         if any(row[name] for row in section["methods"]):
             note = "; dashed: the plain target" if one else ""
-            caption = f"{_over(section, [row[name] for row in section['methods']])}{note}."
+            caption = f"{_over(section, name, [row[name] for row in section['methods']])}{note}."
             drawn.append((spread(section["methods"], title, name, one), caption))
     for title, (name, unit) in QUALITY.items():
         rows = [{**row, name: row.get("quality", {}).get(name)} for row in section["methods"]]
         if any(row[name] for row in rows):
             shown = spread(rows, f"{title}, {unit}", name, shape=".1%" if unit == SHARE else ".1f")
             limits = {"tickformat": ".0%", "range": [0, 1.02]} if unit == SHARE else {}
-            drawn.append((shown.update_xaxes(**limits), f"{_over(section, [row[name] for row in rows])}."))
+            drawn.append((shown.update_xaxes(**limits), f"{_over(section, name, [row[name] for row in rows])}."))
     return captioned(drawn)
 
 
-def _over(section: Numbers, values: Sequence[Numbers | None]) -> str:
-    """What the bars and their whiskers are, and why some have none."""
+def _over(section: Numbers, name: str, values: Sequence[Numbers | None]) -> str:
+    """What the bars of a column and their whiskers are, and why some have none."""
     if section["prompts"] == 1:
         return "One prompt, which has no interval"
     bare = any(value and value["low"] is None for value in values)
     few = "; without whiskers: too few, or too unlike, for an interval" if bare else ""
-    return f"Mean and 95 % over {count(section['prompts'], 'prompt')}{few}"
+    every = count(section["prompts"], "prompt")
+    return (f"All {every} taken together, 95 % over them" if name in TOGETHER else f"Mean and 95 % over {every}") + few
 
 
 def within(shown: Numbers) -> float:

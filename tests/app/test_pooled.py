@@ -221,7 +221,7 @@ def test_one_prompt_has_no_interval_and_so_no_whiskers():
     assert bars["customdata"] == ["n = 1"] and "%{customdata}" in bars["hovertemplate"]
     many = {**row, "tau": {"mean": 4.6, "low": 4.0, "high": 5.0, "n": 9}}
     (drawn,) = pooled_figures.of_methods({"prompts": 9, "methods": [many]})
-    assert drawn["caption"] == "Mean and 95 % over 9 prompts."
+    assert drawn["caption"] == "All 9 prompts taken together, 95 % over them."
     (bars,) = drawn["figure"]["data"]
     assert bars["error_x"]["visible"] is True and bars["customdata"] == ["95 % 4.00 to 5.00, n = 9"]
     right = {"mean": 0.5, "low": 0.25, "high": 0.75, "n": 9}
@@ -231,7 +231,7 @@ def test_one_prompt_has_no_interval_and_so_no_whiskers():
     )
     unlike = {**row, "tau": {"mean": 4.6, "low": None, "high": None, "n": 2}}
     (drawn,) = pooled_figures.of_methods({"prompts": 2, "methods": [many, unlike]})
-    assert drawn["caption"].endswith(" over 2 prompts; without whiskers: too few, or too unlike, for an interval.")
+    assert drawn["caption"].endswith(" over them; without whiskers: too few, or too unlike, for an interval.")
 
 
 def test_what_the_title_says_is_not_said_again_below():

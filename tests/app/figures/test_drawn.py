@@ -63,10 +63,11 @@ def test_measures_of_many_runs_have_the_form_of_their_kind() -> None:
         "BLEU, 0 to 100",
     ]
     assert [one["caption"] for one in drawn] == [
+        "All 9 prompts taken together, 95 % over them.",
+        "All 9 prompts taken together, 95 % over them; without whiskers: too few, or too unlike, for an interval; "
+        "dashed: the plain target.",
         "Mean and 95 % over 9 prompts.",
-        "Mean and 95 % over 9 prompts; without whiskers: too few, or too unlike, for an interval; dashed: the plain "
-        "target.",
-        *["Mean and 95 % over 9 prompts."] * 2,
+        "All 9 prompts taken together, 95 % over them.",
     ]
     tau, speed, right, bleu = (one["figure"] for one in drawn)
     (bars,) = tau["data"]
