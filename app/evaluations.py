@@ -18,7 +18,7 @@ from app.answers import Json
 from app.endpoint import ZIPPED, answered
 from app.figures import judge as figures
 from app.validate import Asked, checked, parsed
-from engine.analysis.judge import against_rules
+from engine.analysis.judge import against_rules, long_line
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 
@@ -84,7 +84,9 @@ def _task(results: Path, assets: Path, task: str) -> dict[str, Any]:
 
 def _shown(result: dict[str, Any], task: str) -> dict[str, Any]:
     """What is made of the rows for the page."""
-    return {"figure": figures.accuracy(result, task).to_plotly_json(), "rules": against_rules(result["rows"])}
+    rows = result["rows"]
+    lines = {name: long_line(rows, name, what) for name, what in (("topk", "top-K's"), ("transfer", "that judge's"))}
+    return {"figure": figures.accuracy(result, task).to_plotly_json(), "rules": against_rules(rows), "lines": lines}
 
 
 def _read(path: Path) -> dict[str, Any] | None:

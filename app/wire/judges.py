@@ -56,6 +56,7 @@ class JudgeResult(TypedDict):
     command: str
     figure: Plot
     rules: NotRequired[str | None]  # the judge beside the best math rule, in words; null where there is no rule
+    lines: NotRequired[dict[str, str | None]]  # by group: what its comparison rests on where it has few settings
     decoding: NotRequired[dict[str, Any]]  # of all settings; the recorded ones were greedy, without a template
     shots: NotRequired[int]
     notes: NotRequired[list[str]]

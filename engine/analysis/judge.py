@@ -6,15 +6,17 @@ least the threshold (register A4), so recall is the share of important swaps tha
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.analysis.intervals import Interval, mean_interval, wilson, within
-from engine.analysis.words import per_call
+from engine.analysis.words import per_call, percent
 
 QUANTILES = 26  # thresholds of the sweep, as in the published code (register A3)
+LONG = 0.25  # a share of the range of a comparison that is told where one straight line fills it
 OWN = "autojudge (90 % recall)"  # the judge at its own threshold, among the settings of an evaluation
 Row = Mapping[str, Any]
 Floats = npt.NDArray[np.float64]
@@ -209,6 +211,37 @@ def against_rules(rows: Sequence[Row]) -> str | None:
     return f"{both} {told}{'' if apart else ' The intervals of accuracy overlap.'}"
 
 
+def long_line(rows: Sequence[Row], group: str, what: str, points: int = 2001) -> str | None:
+    """What `share_above` and `mean_gap` of the judge against a group rest on, where the group has settings at few
+    places: how much of the common range is one straight line of its curve, and how far apart both are on the rest. None
+    where no such line is long.
+
+    `what` is the other curve in words, "top-K's"; `rows` as in `against_rules`.
+    """
+    own, other = (
+        [(_tokens(row), _right(row)) for row in rows if row["group"] in ("exact", kind) and row["accuracy"]]
+        for kind in ("own", group)
+    )
+    ends = _common(own, other)
+    if ends is None:
+        return None
+    (low, high), x = ends, np.linspace(*ends, points)
+    places = [low, *(at for at in _joined(other)[0].tolist() if low < at < high), high]
+    width, start = max((after - before, before) for before, after in pairwise(places))
+    if width < LONG * (high - low):
+        return None
+    told = (
+        f"Settings are joined by straight lines, from SD's point on: {percent(width / (high - low))} of that range is "
+        f"one line of {what}, from {per_call(start)} to {per_call(start + width)} tokens a call"
+    )
+    rest = (x < start) | (x > start + width)
+    if rest.mean() < 0.05:
+        return f"{told}."
+    gap = float((np.interp(x, *_joined(own)) - np.interp(x, *_joined(other)))[rest].mean())
+    by = f"{100 * abs(gap):.1f} points {'below' if gap < 0 else 'above'}" if abs(gap) >= 0.0005 else "as high"
+    return f"{told}; on the rest the judge's curve is {by}."
+
+
 def _right(row: Row) -> float:
     return float(row["accuracy"]["mean"])
 
@@ -224,14 +257,20 @@ def _solved(row: Row) -> str:
 
 def _over_common(upper: Curve, lower: Curve, points: int) -> tuple[Floats, Floats] | None:
     """Heights of two curves at so many places of their common range of x; None without one."""
-    a, b = _joined(upper), _joined(lower)
-    if len(a[0]) < 2 or len(b[0]) < 2:
+    ends = _common(upper, lower)
+    if ends is None:
         return None
-    low, high = max(a[0][0], b[0][0]), min(a[0][-1], b[0][-1])
-    if not high > low:
+    x = np.linspace(*ends, points)
+    return np.interp(x, *_joined(upper)), np.interp(x, *_joined(lower))
+
+
+def _common(upper: Curve, lower: Curve) -> tuple[float, float] | None:
+    """The ends of the range of x that two curves share; None without one."""
+    a, b = _joined(upper)[0], _joined(lower)[0]
+    if len(a) < 2 or len(b) < 2:
         return None
-    x = np.linspace(low, high, points)
-    return np.interp(x, *a), np.interp(x, *b)
+    low, high = float(max(a[0], b[0])), float(min(a[-1], b[-1]))
+    return (low, high) if high > low else None
 
 
 def _joined(curve: Curve) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from engine.analysis.judge import OWN, against_rules
+from engine.analysis.judge import OWN, against_rules, long_line
 from engine.analysis.words import points
 from engine.cli.notes import tell
 from engine.cli.options import load_lab
@@ -287,18 +287,20 @@ def _claims(result: Mapping[str, Any]) -> str:
         f"drafted tokens a target call, {more} than {sd['name'].upper()} with the same window "
         f"({sd['accepted_per_call']:.2f}); accuracy drops by {points(own['accuracy_drop'], '.1f')} points on "
         f"{result['problems']} held-out problems.",
-        _claim("top-K", result["above_topk"], result["gap_to_topk"]),
+        _claim("top-K", result["above_topk"], result["gap_to_topk"], long_line(result["rows"], "topk", "top-K's")),
     ]
     if result["above_transfer"] is not None:
-        lines.append(_claim("the other task's judge", result["above_transfer"], result["gap_to_transfer"]))
+        line = long_line(result["rows"], "transfer", "that judge's")
+        lines.append(_claim("the other task's judge", result["above_transfer"], result["gap_to_transfer"], line))
     if beside := against_rules(result["rows"]):
         lines.append(f"- {beside}")
     return "\n".join(lines) + "\n"
 
 
-def _claim(what: str, above: Mapping[str, Any] | None, gap: Mapping[str, Any] | None) -> str:
+def _claim(what: str, above: Mapping[str, Any] | None, gap: Mapping[str, Any] | None, line: str | None) -> str:
     if above is None or gap is None:
         return f"- Its curve shares no range with that of {what}."
     where = f"at or above that of {what} on {above['mean']:.0%} of the common range"
     by = f"by {points(gap, '+.1f')} points on average"
-    return f"- Its curve of accuracy against tokens a target call lies {where}, {by}."
+    rests = f" {line}" if line else ""
+    return f"- Its curve of accuracy against tokens a target call lies {where}, {by}.{rests}"

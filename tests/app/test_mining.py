@@ -208,7 +208,8 @@ def test_evaluations_come_with_scores_or_with_the_command(tmp_path: Path) -> Non
     app = Starlette(routes=evaluations.routes(tmp_path, tmp_path / "assets"))
     arithmetic, functions, translation = TestClient(app).get("/lab/evaluations").json()["tasks"]
     assert arithmetic["result"].pop("figure")["layout"]["title"]["text"] == "Accuracy on arithmetic"
-    assert arithmetic["result"] == {"rows": [], "rules": None} and arithmetic["judge"] is None
+    lines = {"topk": None, "transfer": None}
+    assert arithmetic["result"] == {"rows": [], "rules": None, "lines": lines} and arithmetic["judge"] is None
     assert functions["result"] is None and functions["command"].endswith("judge-eval --preset tiny --tasks functions")
     assert functions["judge"] == {"scores": [0.1], "truth": [0], "threshold": 0.2}
     assert translation["judge"] is None and "--preset crossed --tasks translation" in translation["command"]

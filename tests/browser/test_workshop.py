@@ -432,7 +432,8 @@ def result(task: str) -> dict[str, Any]:
 
 def drawn(task: str) -> dict[str, Any]:
     found = result(task)
-    return found | {"figure": accuracy(found, task).to_plotly_json(), "rules": "The rule is ahead here."}
+    told = {"rules": "The rule is ahead here.", "lines": {"topk": "It is one line.", "transfer": None}}
+    return found | {"figure": accuracy(found, task).to_plotly_json(), **told}
 
 
 def test_accuracy_is_drawn_with_intervals_or_its_command_is_told(visit):
@@ -452,6 +453,8 @@ def test_accuracy_is_drawn_with_intervals_or_its_command_is_told(visit):
     expect(chart.locator(".plot .legendtext")).to_have_count(5)
     expect(chart).to_contain_text("transfer")
     expect(chart.get_by_text("The rule is ahead here.", exact=True)).to_be_visible()
+    expect(chart.get_by_text("by +5.0 points on average. It is one line.")).to_be_visible()
+    expect(chart.get_by_text(re.compile(r"\(transfer\) .* by \+10\.0 points on average\.$"))).to_be_visible()
     expect(chart).to_contain_text("40 held-out problems")
     expect(chart).to_contain_text("on the prompts where its ROC area is 0.9. One note. Another. Made by made up")
     boxes = [point.bounding_box() for point in chart.locator(".plot .point").all()]

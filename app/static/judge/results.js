@@ -70,19 +70,20 @@ function about(result, task) {
 /** @param {JudgeResult} result */
 function claims(result) {
   const signed = (/** @type {number} */ gap) => `${gap >= 0 ? "+" : "−"}${Math.abs(100 * gap).toFixed(1)}`;
-  /** @param {string} what @param {Interval | null} above @param {Interval | null} gap */
-  const say = (what, above, gap) => {
+  /** @param {string} what @param {Interval | null} above @param {Interval | null} gap @param {string} group */
+  const say = (what, above, gap, group) => {
     if (above === null || gap === null) return null;
     const { low, high } = gap;
     const span = low === null || high === null ? "" : ` (${signed(low)} to ${signed(high)})`;
     const where = `on ${percent(above.mean)} of the range they share`;
     const by = `${signed(gap.mean)} points${span}`;
-    return `The judge's curve lies at or above that of ${what} ${where}, by ${by} on average.`;
+    const line = result.lines?.[group];
+    return `The judge's curve lies at or above that of ${what} ${where}, by ${by} on average.${line ? ` ${line}` : ""}`;
   };
   return [
     result.rules ?? null,
-    say("top-K", result.above_topk, result.gap_to_topk),
-    say("the other task's judge (transfer)", result.above_transfer, result.gap_to_transfer),
+    say("top-K", result.above_topk, result.gap_to_topk, "topk"),
+    say("the other task's judge (transfer)", result.above_transfer, result.gap_to_transfer, "transfer"),
   ]
     .filter((text) => text !== null)
     .map((text) => h("p", {}, text));

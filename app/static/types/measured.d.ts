@@ -74,6 +74,8 @@ export interface JudgeResult {
   readonly figure: Plot;
   /** the judge beside the best math rule, in words; null where there is no rule */
   readonly rules?: string | null;
+  /** by group: what its comparison rests on where it has few settings */
+  readonly lines?: Readonly<Record<string, string | null>>;
   /** of all settings; the recorded ones were greedy, without a template */
   readonly decoding?: JsonObject;
   readonly shots?: number;

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.analysis.judge import OWN, against_rules
+from engine.analysis.judge import OWN, against_rules, long_line
 from engine.files.places import ROOT
 
 
@@ -55,5 +55,20 @@ def test_nothing_is_told_without_rules_or_a_judge() -> None:
 def test_a_committed_report_tells_it(name: str) -> None:
     """As it follows from the rows beside it."""
     place = ROOT / "docs" / "results" / f"judge-{name}.json"
-    sentence = against_rules(json.loads(place.read_text())["rows"])
-    assert sentence and f"\n- {sentence}\n" in place.with_suffix(".md").read_text()
+    rows, written = json.loads(place.read_text())["rows"], place.with_suffix(".md").read_text()
+    sentence, line = against_rules(rows), long_line(rows, "topk", "top-K's")
+    assert sentence and f"\n- {sentence}\n" in written
+    assert line and f" points on average. {line}\n" in written
+
+
+def test_a_comparison_says_where_the_other_curve_is_one_straight_line() -> None:
+    """Without a setting between SD's and 16 tokens a call the judge is ahead of a line, not of a method."""
+    judge = [row("sd", "exact", 10, 0.9), row("a", "own", 14, 0.86), row("b", "own", 18, 0.5)]
+    few = [*judge, row("top-2", "topk", 16, 0.7), row("top-8", "topk", 18, 0.7), row("math", "math", 12, 0.9)]
+    told = long_line(few, "topk", "top-K's")
+    assert told and "75 % of that range is one line of top-K's, from 10.00 to 16.00 tokens a call" in told
+    assert told.endswith("on the rest the judge's curve is 11.0 points below."), "from 2 below to 20"
+    alone = long_line(few[:4], "topk", "top-K's")
+    assert alone and alone.endswith("100 % of that range is one line of top-K's, from 10.00 to 16.00 tokens a call.")
+    dense = [row(f"top-{at}", "topk", at, 0.7) for at in range(11, 19)]
+    assert long_line([*judge, *dense], "topk", "top-K's") is None and long_line(judge, "topk", "top-K's") is None
