@@ -5,7 +5,7 @@ none.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -63,13 +63,20 @@ def tcr_quantiles(traces: Traces, quantiles: Sequence[float] = QUANTILES) -> pd.
 
 
 def tcr_intervals(traces: Traces, quantiles: Sequence[float] = QUANTILES) -> list[Interval | None]:
-    """The shares of `tcr_quantiles` with 95 % intervals over prompts, whose rounds are no independent ones."""
+    """The shares of `tcr_quantiles` with 95 % intervals over prompts, whose rounds are no independent ones.
+
+    Within all of the verified tokens every rank lies by definition: there is no doubt about that share.
+    """
     found: dict[tuple[Any, ...], list[tuple[int, int, int]]] = {}
     for trace in as_list(traces):
         found.setdefault(cluster(trace), []).extend(_ranked(trace))
-    return [
+    shares = [
         clustered_share((sum(tcr <= q * (n + 1) for tcr, n, _ in own), len(own)) for own in found.values())
         for q in quantiles
+    ]
+    return [
+        replace(share, low=1.0, high=1.0) if q >= 1 and share and share.n > 1 else share
+        for q, share in zip(quantiles, shares, strict=True)
     ]
 
 

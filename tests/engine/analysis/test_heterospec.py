@@ -12,7 +12,7 @@ from engine.analysis.heterospec import (
     tcr_intervals,
     tcr_quantiles,
 )
-from engine.analysis.intervals import Interval, clustered_share, wilson
+from engine.analysis.intervals import Interval, clustered_share
 from engine.trace.events import Round, RunEnded, RunStarted, Token
 from engine.trace.records import RoundExtras
 from engine.trace.store import Trace
@@ -138,7 +138,7 @@ def test_shares_of_rounds_have_intervals_over_prompts() -> None:
     for run, prompt in zip(runs, "abcb", strict=True):
         run.head.prompt = prompt
     found = tcr_intervals(runs, [0.25, 1.0])
-    assert found == [clustered_share([(10, 10), (20, 20), (0, 10)]), wilson(3, 3)]
+    assert found == [clustered_share([(10, 10), (20, 20), (0, 10)]), Interval(1.0, 1.0, 1.0, 3)]
     shares = [one.mean for one in found if one]
     assert shares == tcr_quantiles(runs, [0.25, 1.0])["share"].tolist() == [0.75, 1.0]
     assert tcr_intervals(runs[0], [0.25]) == [Interval(1.0, None, None, 1)]
