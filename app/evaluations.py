@@ -18,7 +18,7 @@ from app.answers import Json
 from app.endpoint import ZIPPED, answered
 from app.figures import judge as figures
 from app.validate import Asked, checked, parsed
-from engine.analysis.judge import against_rules, long_line
+from engine.analysis.judge import DECIMALS, against_rules, long_line
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 
@@ -72,7 +72,7 @@ def curves(data: bytes) -> list[dict[str, Any]]:
 def _task(results: Path, assets: Path, task: str) -> dict[str, Any]:
     preset = TASKS[task]
     judge = _read(assets / preset / f"judge-{task}" / "judge.json")
-    told = {name: judge[name] for name in sorted(TOLD)} if judge and judge.keys() >= TOLD else None
+    told = _told(judge) if judge and judge.keys() >= TOLD else None
     result = _read(results / f"judge-{task}.json")
     return {
         "task": task,
@@ -80,6 +80,20 @@ def _task(results: Path, assets: Path, task: str) -> dict[str, Any]:
         "result": result and {**result, **_shown(result, task)},
         "judge": told,
     }
+
+
+def _told(judge: dict[str, Any]) -> dict[str, Any]:
+    """The labels that a judge had not seen, for the page.
+
+    A threshold is the score of an important label, in full, and scores are recorded with a few decimals: one that was
+    rounded to just below the threshold is at it, or the judge would miss a label that it catches.
+    """
+    at = judge["threshold"]
+    scores = [
+        at if truth and score < at and score == round(at, DECIMALS) else score
+        for score, truth in zip(judge["scores"], judge["truth"], strict=True)
+    ]
+    return {"scores": scores, "threshold": at, "truth": judge["truth"]}
 
 
 def _shown(result: dict[str, Any], task: str) -> dict[str, Any]:

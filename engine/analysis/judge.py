@@ -15,6 +15,7 @@ import numpy.typing as npt
 from engine.analysis.intervals import Interval, mean_interval, wilson, within
 from engine.analysis.words import per_call, percent
 
+DECIMALS = 4  # of scores in files
 QUANTILES = 26  # thresholds of the sweep, as in the published code (register A3)
 LONG = 0.25  # a share of the range of a comparison that is told where one straight line fills it
 OWN = "autojudge (90 % recall)"  # the judge at its own threshold, among the settings of an evaluation

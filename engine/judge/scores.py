@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from engine.analysis.judge import DECIMALS
 from engine.errors import ModelMismatch
 from engine.judge.events import PromptFinished
 from engine.judge.features import blocks_of, matrix
 from engine.judge.store import labels_of
 from engine.judge.weights import Judge
 from engine.model import Model
-
-POINTS = 4  # decimals
 
 
 def scorer(judge: Judge, models: Mapping[str, Model]) -> Callable[[PromptFinished], None]:
@@ -26,7 +25,7 @@ def scorer(judge: Judge, models: Mapping[str, Model]) -> Callable[[PromptFinishe
     def score(prompt: PromptFinished) -> None:
         rows_LD = matrix(blocks_of([prompt], read), judge.kind)
         for label, row_D in zip(labels_of([prompt]), rows_LD, strict=True):
-            label.score = round(judge.score(row_D), POINTS)
+            label.score = round(judge.score(row_D), DECIMALS)
 
     return score
 

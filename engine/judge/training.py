@@ -11,6 +11,7 @@ import torch
 
 from engine.analysis.intervals import as_json
 from engine.analysis.judge import (
+    DECIMALS,
     area_interval,
     at_threshold,
     calibration_error,
@@ -30,7 +31,6 @@ from engine.judge.store import labels_of, read_mined
 from engine.judge.weights import Judge
 from engine.model import Model
 
-POINTS = 4  # decimals of scores in the JSON
 RECALLS = (0.8, 0.9, 0.95, 0.98, 0.99)
 OPTIMISTIC = (
     "C, threshold, ROC area, recall and accepted swaps are all told from the same prompts held out: the area is the "
@@ -170,7 +170,7 @@ def ablations(mined: Mined, fit: Fit, kind: FeatureKind, settings: Settings) -> 
 def judge_of(mined: Mined, fit: Fit, kind: FeatureKind, settings: Settings, extra: Mapping[str, Any]) -> Judge:
     """The judge, its scaler folded in, with everything that its card says."""
     weight, bias = fit.folded
-    scores = [round(score, POINTS) for score in fit.scores]
+    scores = [round(score, DECIMALS) for score in fit.scores]
     held = {mined.names[row] for row in unseen(mined.important, mined.names, settings)}
     meta: dict[str, Any] = {
         "task": mined.head["task"],

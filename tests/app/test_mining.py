@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from operator import ne
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from app.mining import Folder, Ready, events, prepared
 from app.miningjob import Job, problems
 from app.rounds import Visitor
 from app.service import Service
+from engine.analysis.judge import at_threshold
 from engine.errors import ConfigError
 from engine.judge.store import read_mined
 from tests.app.fakes import FakeLab
@@ -213,6 +215,16 @@ def test_evaluations_come_with_scores_or_with_the_command(tmp_path: Path) -> Non
     assert functions["result"] is None and functions["command"].endswith("judge-eval --preset tiny --tasks functions")
     assert functions["judge"] == {"scores": [0.1], "truth": [0], "threshold": 0.2}
     assert translation["judge"] is None and "--preset crossed --tasks translation" in translation["command"]
+
+
+@pytest.mark.parametrize("name", ["tiny/judge-arithmetic", "tiny/judge-functions", "crossed/judge-translation"])
+def test_the_page_has_a_judges_recall_at_its_own_threshold(name: str) -> None:
+    """Recorded scores are rounded, the threshold is one of them in full: the label that it was set by is caught."""
+    judge = json.loads((evaluations.ASSETS / name / "judge.json").read_text())
+    told = evaluations._told(judge)
+    found = at_threshold(told["scores"], [bool(one) for one in told["truth"]], told["threshold"])
+    assert found["recall"] == judge["at_threshold"]["recall"] >= 0.9
+    assert sum(map(ne, told["scores"], judge["scores"])) <= 1
 
 
 def test_a_full_disk_is_told_in_the_systems_words(
