@@ -3,6 +3,7 @@
 
 import { createApi } from "./api.js";
 import { createBus } from "./bus.js";
+import { watchComing } from "./coming.js";
 import { sameConfig } from "./config.js";
 import { embed, pageQuery } from "./embed.js";
 import { watchFlags } from "./flags.js";
@@ -16,6 +17,7 @@ import { mountRooms, roomIn } from "./rooms/rooms.js";
 import { watchLoading } from "./run/loading.js";
 import { createSession } from "./session.js";
 import { watchCards } from "./stage/hovercard.js";
+import { readStage } from "./stage/stagelink.js";
 import { createStore } from "./store.js";
 import { watchTitles } from "./titles.js";
 import { restoreTheme, watchPaper } from "./top.js";
@@ -94,9 +96,12 @@ async function mount(element) {
   store.setOption("room", roomIn(wanted));
   for (const [option, value] of Object.entries(placeOf(wanted)))
     store.setOption(/** @type {keyof ReturnType<typeof placeOf>} */ (option), value);
+  const { stage } = readStage(wanted);
+  if (stage) store.setOption("stage", stage); // its tab, before the runs are there
   mountRooms(element, store, lab);
   bindKeys(store, lab);
   watchFlags(store, lab);
+  watchComing(element, store, session);
   if (!answers) watchLoading(store, lab);
   if (!answers) keepUnrun(store, session);
   watchCards(store);

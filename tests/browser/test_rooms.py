@@ -201,8 +201,10 @@ def test_a_link_to_a_case_without_recorded_runs_says_so_and_run_makes_them(visit
         "404 (Not Found)" in text for text in pages.errors
     )
     pages.errors.clear()
+    expect(page.locator(".lanes .empty")).to_be_visible()
     page.locator(".go button.primary").click()
     page.wait_for_function("draftscope.store.status.phase === 'done'")
+    expect(page.locator("[data-stage=text]")).to_be_hidden()
     assert page.evaluate("[draftscope.session.ran.preset, draftscope.store.options.stage]") == ["live", "score"]
 
 

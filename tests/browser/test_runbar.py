@@ -334,6 +334,13 @@ def test_while_a_case_is_fetched_it_is_said_and_nothing_asks_for_a_run(visit_cas
     assert page.evaluate("draftscope.session.config.preset") == "sampled"
     held.pop().continue_()
     expect(page.locator(".lane").first).to_be_visible()
+    page.evaluate("draftscope.store.setOption('stage', 'trees')")
+    page.wait_for_function("location.search.includes('v=trees')")
+    page.reload()
+    expect(page.get_by_role("tab", name="Trees")).to_have_attribute("aria-selected", "true")
+    page.wait_for_function("draftscope.session.opening")
+    held.pop().continue_()
+    expect(page.locator(".treegrid .box").first).to_be_visible()
 
 
 def test_a_double_click_on_run_makes_one_run_and_no_fault(visit, server):
