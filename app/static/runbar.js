@@ -40,7 +40,7 @@ export function mount(element, store, lab) {
       "aria-expanded": "true",
       "aria-controls": "runform",
       "aria-keyshortcuts": "e",
-      onclick: () => setFolded(!folded()),
+      onclick: turn,
     },
     icon("sliders"),
     h("span", {}, "Edit"),
@@ -116,6 +116,9 @@ export function mount(element, store, lab) {
         h("optgroup", { label }, ...names.map((name) => h("option", { value: name }, name))),
       ),
     );
+    const chosen = session.config?.models ?? "";
+    if (pairs.length && chosen && !pairs.includes(chosen))
+      models.append(h("option", { value: chosen, disabled: true }, `${chosen}, not here any more`));
     numbers.most("max_new_tokens", limits.tokens);
   }
 
@@ -200,6 +203,14 @@ export function mount(element, store, lab) {
 
   const folded = () => form.hidden;
 
+  /** Unfold for an edit, or fold. What a server offers that loads models may have changed since it was asked. */
+  function turn() {
+    setFolded(!folded());
+    const { catalogue, config } = session;
+    if (!folded() && catalogue?.models.length && !catalogue.closed && config)
+      void session.chooseModels(config.models, ME);
+  }
+
   /** @param {boolean} to */
   function setFolded(to) {
     form.hidden = to;
@@ -232,7 +243,7 @@ export function mount(element, store, lab) {
   store.on("status", once);
   lab.ui.on("begin", (what) => go(session[what]));
   lab.ui.on("edit", () => {
-    setFolded(!folded());
+    turn();
     if (!folded()) prompt.focus();
   });
   if (session.catalogue) build();

@@ -82,8 +82,21 @@ export function createSession({ store, api, bus, ui }) {
     shown = models;
     const body = await api.get("catalogue", { models }).catch(() => null);
     if (shown !== models) return;
-    if (body) session.takeMethods(body.methods);
-    else shown = "";
+    if (!body) {
+      shown = "";
+      return;
+    }
+    listed(body);
+    session.takeMethods(body.methods);
+  }
+
+  /** The models that the server has now: another page may have had others opened in the place of some.
+   * @param {import("./types/wire.js").Catalogue} there */
+  function listed({ models, families, taught }) {
+    if (!session.catalogue || models.join("\n") === session.catalogue.models.join("\n")) return;
+    session.catalogue = { ...session.catalogue, models, families, taught };
+    emit("catalogue");
+    emit("config", { by: "catalogue" });
   }
 
   /** @type {{-readonly [K in keyof Session]: Session[K]}} */

@@ -362,6 +362,24 @@ def test_other_models_are_said_at_once(visit):
     page.get_by_label("Models").select_option("others")
     expect(page.locator(".runbar .summary")).to_contain_text("others")
     expect(page.locator(".runbar .stale")).to_have_text("Settings changed, press Run")
+    expect(page.get_by_label("Models").locator("option:checked")).to_have_text("others, not here any more")
+
+
+def test_models_that_another_page_had_opened_are_offered_when_settings_are_edited(visit):
+    page = visit()
+    models = page.get_by_label("Models").locator("option")
+    own = models.all_text_contents()
+
+    def renewed(route):
+        body = route.fetch().json()
+        route.fulfill(json={**body, "models": [*body["models"], "theirs"], "closed": ""})
+
+    page.route("**/lab/catalogue*", renewed)
+    page.evaluate("draftscope.session.take({ ...draftscope.session.catalogue, closed: '' }, draftscope.session.config)")
+    expect(models).to_have_text(own)
+    page.get_by_role("button", name="Edit", exact=True).click()
+    expect(models).to_have_text([*own, "theirs"])
+    expect(page.locator(".runbar .stale")).to_be_empty()
 
 
 SPOKEN = """() => {

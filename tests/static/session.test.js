@@ -552,6 +552,20 @@ test("models that were loaded are chosen, with the lanes that they can run, else
   assert.deepEqual(session.config.lanes, [{ method: "plain", knobs: { gamma: 2 } }]);
 });
 
+test("models that another page had opened in the place of others are offered once methods are asked for", async () => {
+  const catalogue = { ...CATALOGUE, models: ["tiny", "theirs"], families: { theirs: "seq2seq" }, taught: ["tiny"] };
+  const { session } = made({ catalogue });
+  session.take({ ...CATALOGUE, models: ["tiny", "old"], families: {}, taught: [] }, null);
+  const heard = [];
+  for (const topic of ["catalogue", "config", "methods"]) session.on(topic, () => heard.push(topic));
+  await session.chooseModels("old");
+  const { models, families, taught } = session.catalogue;
+  assert.deepEqual([models, families, taught], [catalogue.models, catalogue.families, catalogue.taught]);
+  assert.deepEqual([session.config.models, heard], ["old", ["config", "catalogue", "config", "methods"]]);
+  await session.chooseModels("tiny");
+  assert.deepEqual(heard.slice(4), ["config", "methods"], "they are as known");
+});
+
 test("models that are chosen are set at once, and their methods once they have come", async () => {
   const { session, heard } = withPlums();
   const chosen = session.chooseModels("second", "me");
