@@ -117,7 +117,7 @@ export function mount(element, store, lab) {
       ),
     );
     const chosen = session.config?.models ?? "";
-    if (pairs.length && chosen && !pairs.includes(chosen))
+    if (chosen && session.catalogue?.models.length && !session.catalogue.models.includes(chosen))
       models.append(h("option", { value: chosen, disabled: true }, `${chosen}, not here any more`));
     numbers.most("max_new_tokens", limits.tokens);
   }

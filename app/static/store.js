@@ -55,6 +55,7 @@ const OPTIONS = {
   folded: false,
   sort: "given",
   tracks: USUAL,
+  zoom: "",
   details: "auto", // the dock: auto, right, bottom or hidden
   continued: [],
   whatif: null,

@@ -122,6 +122,8 @@ test("a link restores cursor, time, filters and options", () => {
   store.setOption("ghosts", true);
   store.setOption("distribution", "raw");
   store.setOption("order", "draft");
+  store.setOption("stage", "score");
+  store.setOption("zoom", "18~40.5");
   const again = reopened(link.url());
   assert.deepEqual(again.store.cursor, store.cursor);
   assert.deepEqual([again.store.time.mode, again.store.time.at], ["clock", 12.4]);

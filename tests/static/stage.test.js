@@ -12,7 +12,7 @@ import { layoutBands, placeAt } from "../../app/static/stage/layout.js";
 import { entryAt, lineAt, rankSaid } from "../../app/static/stage/positiontable.js";
 import { contentOf, headOf } from "../../app/static/stage/scorecontent.js";
 import { rangeOf } from "../../app/static/stage/scoreinput.js";
-import { readStage, stagePairs } from "../../app/static/stage/stagelink.js";
+import { readStage, stagePairs, zoomIn, zoomOf } from "../../app/static/stage/stagelink.js";
 import { columnsIn, dirtyFrom, rowsOf } from "../../app/static/stage/tiles.js";
 import { createStore } from "../../app/static/store.js";
 import { NOT_YET } from "../../app/static/thresholds.js";
@@ -397,7 +397,7 @@ test("the stage in a link comes back as it was; what nobody knows is left out", 
   const none = new Set();
   const whatif = { run: "a", moved: { tau: 0.5 }, knobs: {}, upto: NOT_YET, marks: none, settled: none, changed: null };
   const continued = [{ lane: "a~1", run: "a", pos: 3, token: 9 }];
-  const dock = { details: "bottom" };
+  const dock = { details: "bottom", zoom: "18~40.5" };
   const options = { stage: "score", folded: true, sort: "calls", tracks: ["entropy", "reason.gap"], ...dock };
   const query = new URLSearchParams(stagePairs({ options: { ...options, continued, whatif }, lanes: ["a", "b"] }));
   assert.deepEqual(readStage(query), { ...options, continued, whatif });
@@ -413,5 +413,8 @@ test("the stage in a link comes back as it was; what nobody knows is left out", 
     "{",
   ];
   for (const text of bad) assert.equal(readStage(new URLSearchParams({ whatif: text })).whatif, undefined, text);
+  for (const zoom of ["18", "99~1", "0.1~1", "x~1", "18~-1", "18~1e9"])
+    assert.equal(readStage(new URLSearchParams({ zoom })).zoom, undefined, zoom);
+  assert.deepEqual(zoomIn(zoomOf(11.31, 200)), { px: 11.31, first: 17.7 });
   assert.deepEqual(readStage(new URLSearchParams("v=cellar&fold=2&sort=luck&tracks=<b>")), { tracks: [] });
 });

@@ -19,12 +19,14 @@ import { NUMBER, paintBand, paintRuler } from "./scorepaint.js";
 import { scorePicture } from "./scorepicture.js";
 import { scoreSheet } from "./scoresheet.js";
 import { scoreTools } from "./scoretools.js";
+import { zoomIn, zoomOf } from "./stagelink.js";
 import { createTiles } from "./tiles.js";
 
 const RULER = 26;
 const NARROW = 640; // below this a band's title has a line of its own
 const TITLE_LINE = 20;
 const NEAR = 160; // pixels beyond the window that are painted, so that panning finds them there
+const SETTLED_MS = 250; // until a zoom is told to the link, once nothing moves
 const HEADS_MS = 250; // figures beside a growing band change at most so often
 
 /** @typedef {import("./layout.js").Place} Place */
@@ -63,6 +65,9 @@ export function mount(element, store, lab) {
     narrow: false,
     epoch: 0, // counts what changes how columns look
     going: false, // the scroller is not at `left` yet
+    told: "", // the zoom that the link knows
+    telling: 0,
+    held: 0, // until when a selection does not move what a link has put in the window
     zooms: 0, // how often somebody has zoomed
     hurry: false, // somebody just has: what the window shows is painted first
     headsAt: 0,
@@ -86,6 +91,7 @@ export function mount(element, store, lab) {
     zoom: (by) => zoom(by),
     fit: () => {
       state.auto = true;
+      told("");
       later();
     },
     refold: () => state.own.clear(),
@@ -141,7 +147,7 @@ export function mount(element, store, lab) {
       `grid-template:${RULER}px ${content.height}px / ${headWidth}px ${wide}px;` +
       `--head:${headWidth}px;--room:${room}px;--tall:${tall}px`;
     if (state.shape !== shape) spacer.style.cssText = state.shape = shape;
-    if (state.going)
+    if (state.going && state.room)
       // after this frame's other changes: at once would have the page laid out twice
       queueMicrotask(() => {
         scroll.scrollLeft = state.left;
@@ -228,6 +234,7 @@ export function mount(element, store, lab) {
     state.auto = false;
     state.px = next;
     goTo(Math.min(left, wideAt(next) - room));
+    tellZoom();
     // at once, since the frame is near; what lies around the window follows when that frame is out
     state.hurry = true;
     if (content.count) paint();
@@ -240,6 +247,37 @@ export function mount(element, store, lab) {
       if (active() && content.count) paint();
     };
     requestAnimationFrame(() => requestAnimationFrame(rest));
+  }
+
+  /** @param {string} zoom */
+  function told(zoom) {
+    clearTimeout(state.telling);
+    state.told = zoom;
+    store.setOption("zoom", zoom);
+  }
+
+  /** The link has the zoom once it has come to rest. */
+  function tellZoom() {
+    clearTimeout(state.telling);
+    if (state.auto) return;
+    state.telling = setTimeout(() => {
+      if (!state.auto) told(zoomOf(state.px, state.left));
+    }, SETTLED_MS);
+  }
+
+  /** The zoom that a link asks for, unless it is what was told to it. */
+  function zoomed() {
+    const { zoom } = store.options;
+    if (zoom === state.told) return;
+    state.told = zoom;
+    const asked = zoomIn(zoom);
+    state.auto = !asked;
+    if (asked) {
+      state.px = asked.px;
+      state.held = performance.now() + SETTLED_MS;
+      goTo(asked.first * asked.px);
+    }
+    later();
   }
 
   /** Fold a band, or open it. @param {string} key */
@@ -259,7 +297,7 @@ export function mount(element, store, lab) {
 
   function reveal() {
     const { cursor } = store;
-    if (!active() || cursor?.pos == null) return;
+    if (!active() || cursor?.pos == null || performance.now() < state.held) return;
     const room = state.room - state.headWidth;
     const left = (cursor.pos + shiftOf(cursor)) * state.px;
     const x = left - state.left;
@@ -290,6 +328,7 @@ export function mount(element, store, lab) {
     },
     pan: () => {
       state.auto = false;
+      tellZoom();
     },
   });
   scroll.addEventListener("scroll", () => {
@@ -297,6 +336,7 @@ export function mount(element, store, lab) {
     state.top = scroll.scrollTop;
     state.stick = state.left + plotRoom() >= wideAt(state.px) - 40;
     moved();
+    tellZoom();
   });
   heads.heads.addEventListener("focusin", (event) => {
     const key = /** @type {Element} */ (event.target).closest("[data-band]")?.getAttribute("data-band");
@@ -304,15 +344,17 @@ export function mount(element, store, lab) {
     if (place) show(place);
   });
   store.on("data", later);
-  for (const topic of /** @type {const} */ (["runs", "filters", "options", "theme", "flags"]))
-    store.on(topic, () => {
-      state.epoch += 1;
-      later();
-    });
+  const anew = () => {
+    state.epoch += 1;
+    later();
+  };
+  for (const topic of /** @type {const} */ (["runs", "filters", "theme", "flags"])) store.on(topic, anew);
+  store.on("options", (name) => (name === "zoom" ? zoomed() : anew()));
   for (const topic of /** @type {const} */ (["time", "status"])) store.on(topic, later);
   store.on("runs", () => {
     state.own.clear();
     state.auto = state.stick = true;
+    told("");
   });
   for (const topic of /** @type {const} */ (["cursor", "hover"])) store.on(topic, marked);
   store.on("cursor", () => store.frame("score-heads", () => active() && drawHeads()));

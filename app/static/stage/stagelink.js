@@ -3,14 +3,15 @@
 
 import { noTab } from "../rooms/address.js";
 import { NOT_YET } from "../thresholds.js";
+import { STEPS } from "./axis.js";
 import { USUAL } from "./usual.js";
 import { MANY, VIEWS } from "./views.js";
 
 /**
  * @typedef {import("../types/store.js").Options} Options
  * @typedef {import("../types/store.js").Continued} Continued
- * @typedef {Pick<Options, "stage" | "folded" | "sort" | "tracks" | "details" | "continued" | "whatif">} Shown what a
- *   link says of the stage
+ * @typedef {Pick<Options, "stage" | "folded" | "sort" | "tracks" | "zoom" | "details" | "continued" | "whatif">} Shown
+ *   what a link says of the stage
  */
 
 const SORTS = ["given", "calls", "tau", "speed", "agreement", "name"];
@@ -25,7 +26,14 @@ const LARGEST = 1e6; // of a position or token
 /** What the stage shows where a link says nothing of it. @param {readonly string[]} lanes @returns {Shown} */
 export function usualStage(lanes) {
   const many = lanes.length > MANY;
-  const plain = /** @type {const} */ ({ sort: "given", tracks: USUAL, details: "auto", continued: [], whatif: null });
+  const plain = /** @type {const} */ ({
+    sort: "given",
+    tracks: USUAL,
+    zoom: "",
+    details: "auto",
+    continued: [],
+    whatif: null,
+  });
   return { stage: many ? "score" : "text", folded: many, ...plain };
 }
 
@@ -38,6 +46,7 @@ export function stagePairs({ options, lanes }) {
   if (options.folded !== usual.folded) out.push(["fold", options.folded ? "1" : "0"]);
   if (options.sort !== "given") out.push(["sort", options.sort]);
   if (options.tracks.join() !== USUAL.join()) out.push(["tracks", options.tracks.join("~")]);
+  if (options.zoom && options.stage === "score") out.push(["zoom", options.zoom]);
   if (options.details !== "auto") out.push(["dock", options.details]);
   for (const { lane, run, pos, token } of options.continued) out.push(["go", JSON.stringify([lane, run, pos, token])]);
   if (options.whatif) out.push(["whatif", JSON.stringify([options.whatif.run, options.whatif.moved])]);
@@ -58,6 +67,7 @@ export function readStage(query) {
       .split("~")
       .filter((id) => TRACK.test(id))
       .slice(0, 40);
+  if (zoomIn(query.get("zoom") ?? "")) options.zoom = query.get("zoom") ?? "";
   const dock = DOCKS.find((one) => one === query.get("dock"));
   if (dock) options.details = dock;
   const lanes = query.getAll("go").flatMap((text) => continuedIn(parsed(text)) ?? []);
@@ -66,6 +76,17 @@ export function readStage(query) {
   if (whatif) options.whatif = whatif;
   return options;
 }
+
+/** What `zoom` says; null where it says nothing, or what no button sets. @param {string} text
+ * @returns {{px: number, first: number} | null} */
+export function zoomIn(text) {
+  const found = /^(\d{1,2}(?:\.\d{1,2})?)~(\d{1,6}(?:\.\d)?)$/.exec(text);
+  const [px, first] = [Number(found?.[1]), Number(found?.[2])];
+  return found && px >= STEPS[0] && px <= Number(STEPS.at(-1)) ? { px, first } : null;
+}
+
+/** The zoom in an address's form. @param {number} px a position @param {number} left of the score's edge, in pixels */
+export const zoomOf = (px, left) => `${Number(px.toFixed(2))}~${Number((left / px).toFixed(1))}`;
 
 /** What an address asks of the stage that it does not have, in words; nothing where it has it.
  * @param {URLSearchParams} query */

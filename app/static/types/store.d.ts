@@ -124,6 +124,8 @@ export interface Options {
   readonly sort: string;
   /** ids of the score's tracks */
   readonly tracks: readonly string[];
+  /** pixels a position in the score and the position at its left edge, as PIXELS~POSITION; empty while all fit */
+  readonly zoom: string;
   /** where the details are */
   readonly details: "auto" | "right" | "bottom" | "hidden";
   /** lanes that go on from others with another token, those that are wanted and not there yet included */
