@@ -45,6 +45,9 @@ def test_a_recorded_example_is_on_show_without_a_model(visit, server):
     expect(page.locator(".v-tip")).to_contain_text("trajectory 1")
     page.locator(".rows").get_by_role("button", name="Token recycling").click()
     expect(page.locator(".rows [aria-pressed=true]")).to_have_text("Token recycling")
+    page.wait_for_function("location.search.includes('method=')")
+    linked = visit(page.url.split("/")[-1])
+    expect(linked.locator(".rows [aria-pressed=true]")).to_have_text("Token recycling")
     page.locator(".growth summary").click()
     expect(page.locator(".growth tbody tr")).to_have_count(5)
     assert server.lab.loads == loads
@@ -189,6 +192,16 @@ def test_trees_show_heat_and_what_stays(visit):
         expect(page.locator(".trees rect[data-stays=true]")).to_have_count(80)
         page.locator(".trees rect[data-stays=true]").first.hover()
         expect(page.locator(".v-tip")).to_contain_text("stays in the optimised tree")
+    chosen = page.locator(".trees .chips button").last
+    name = chosen.inner_text()
+    assert chosen.get_attribute("aria-pressed") == "false"
+    chosen.click()
+    expect(page.locator(".trees .chips [aria-pressed=true]")).to_have_text(name)
+    expect(chosen).to_be_focused()
+    page.wait_for_function("location.search.includes('tree=')")
+    expect(visit(page.url.split("/")[-1]).locator(".trees .chips [aria-pressed=true]")).to_have_text(name)
+    unknown = visit("?room=trajectories&trajectories=trees&tree=oak")
+    expect(unknown.locator(".notice")).to_contain_text('There is no "oak" here: a link\'s tree is one of ')
 
 
 @pytest.mark.parametrize("problem", ["Held-out arithmetic problem 2", "The run bar's prompt", "Own text"])

@@ -66,6 +66,22 @@ def test_a_link_opens_the_mismatch_that_was_chosen_in_its_set(visit):
     expect(again.get_by_label("Mined set")).to_have_value("arithmetic")  # as its flag on the stage asks
     expect(again.locator(".mismatch").nth(2)).to_have_attribute("aria-selected", "true")
     again.wait_for_function("location.search.includes('mismatch=arithmetic')")
+    page.get_by_label("Mined set").select_option("all recorded")
+    page.get_by_label("Label", exact=True).select_option("important")
+    tab(page, "table")
+    for _ in range(2):
+        page.get_by_role("button", name="position").first.click()
+    page.wait_for_function("location.search.includes('by=-position')")
+    seen = "(at) => [...document.querySelectorAll('table.mined tr')].slice(0, 9).map((row) => row.innerText).join('|')"
+    table = page.evaluate(seen)
+    assert "not important" not in table
+    listed = visit(page.url.split("/")[-1])
+    expect(listed.locator("[aria-sort=descending]")).to_have_text("position ↓")
+    expect(listed.get_by_label("Label", exact=True)).to_have_value("important")
+    expect(listed.get_by_label("Mined set")).to_have_value("all recorded")
+    assert listed.evaluate(seen) == table
+    listed.get_by_label("Mined set").select_option("arithmetic")
+    listed.wait_for_function("!location.search.includes('mismatch')")  # it is of another set
     gone = visit("?room=judge&mismatch=functions~none~0~0")
     expect(gone.locator(".notice")).to_contain_text("The mismatch that this link names is in no set here")
     expect(gone.locator(".mismatch").first).to_have_attribute("aria-selected", "true")

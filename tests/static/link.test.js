@@ -146,8 +146,24 @@ test("the open tab of a room is in its link and comes back; an old link opens th
   assert.equal(shown("judge", "mismatch", "functions~functions 3~14~5"), "functions~functions 3~14~5");
   assert.equal(shown("runs", "pool", "arithmetic~Tree (a~b)"), "arithmetic~Tree (a~b)");
   assert.equal(shown("trajectories", "trajectories", "trees"), "trees");
+  assert.equal(shown("trajectories", "tree", "heuristic"), "heuristic");
+  assert.doesNotMatch(link.url(), /method=/);
+  store.setOption("trajectories", "trajectories");
+  assert.equal(shown("trajectories", "method", "pld"), "pld");
+  assert.doesNotMatch(link.url(), /tree=/, "what is chosen is in the link where it is seen");
+  assert.equal(shown("judge", "by", "-judge score"), "", "there is no table on show");
+  store.setOption("judge", "table");
+  assert.equal(shown("judge", "by", "-judge score"), "-judge score");
+  assert.equal(shown("judge", "only", "label=important&token=%C3%BC+"), "label=important&token=%C3%BC+");
+  assert.equal(shown("judge", "set", "functions"), "functions");
+  store.setOption("judge", "curves");
+  assert.doesNotMatch(link.url(), /only=|by=/);
   assert.equal(shown("compare", "figure", "entropy"), "entropy");
-  assert.doesNotMatch(link.url(), /judge=|mismatch=|pool=|trajectories=/, "each only in its own room");
+  assert.doesNotMatch(
+    link.url(),
+    /judge=|mismatch=|pool=|trajectories=|tree=|method=|set=|only=|by=/,
+    "each only in its own room",
+  );
   store.setOption("figure", "position");
   assert.doesNotMatch(link.url(), /figure=/, "it is the first");
   store.setOption("figure", "entropy");
@@ -162,6 +178,11 @@ test("the open tab of a room is in its link and comes back; an old link opens th
     pool: "",
     mismatch: "",
     trajectories: "trajectories",
+    method: "",
+    tree: "",
+    set: "",
+    only: "",
+    by: "",
   });
   const odd = placeOf(new URLSearchParams({ judge: "<b>", figure: "x".repeat(99), pool: "y".repeat(999) }));
   assert.deepEqual([odd.judge, odd.figure, odd.pool], ["mismatches", "position", "y".repeat(160)]);

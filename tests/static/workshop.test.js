@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { passes } from "../../app/static/judge/filters.js";
+import { filterIn, passes, saidIn } from "../../app/static/judge/filters.js";
 import { recordedAt } from "../../app/static/judge/judgement.js";
 import { inOrder } from "../../app/static/judge/table.js";
 import {
@@ -54,6 +54,23 @@ test("a mined file is one item a label, in order, with a key of its own", () => 
   );
   assert.equal(new Set(set.items.map(({ key }) => key)).size, 3);
   assert.equal(before(set.items[1]), "one two");
+});
+
+test("filters come back from a link as they were; what no filter is is left out", () => {
+  const none = { task: "", label: "", token: "", low: null, high: null, reviewed: "" };
+  const filter = {
+    ...none,
+    task: "functions",
+    label: "important",
+    token: " &ü=",
+    low: 0,
+    high: 0.25,
+    reviewed: "star",
+  };
+  assert.deepEqual(filterIn(saidIn(filter)), filter);
+  assert.equal(saidIn(none), "");
+  assert.deepEqual(filterIn("label=odd&low=x&reviewed=<b>&more=1"), none);
+  assert.equal(filterIn(`token=${"x".repeat(99)}`).token.length, 40);
 });
 
 test("a prompt that is mined again replaces what was there, and the places are counted anew", () => {

@@ -26,6 +26,32 @@ const REVIEWED = [
   ["unsure", "I am unsure"],
 ];
 
+const LONGEST = 40; // of a task or a token's text
+
+/** The filters as a query, which an address holds. @param {{readonly [name: string]: unknown}} filter */
+export function saidIn(filter) {
+  const set = Object.entries(filter).filter(([, value]) => value != null && value !== "");
+  return new URLSearchParams(set.map(([name, value]) => [name, String(value)])).toString();
+}
+
+/** The filters of a query; what it has besides, or damaged, is left out. @param {string} text @returns {MinedFilter} */
+export function filterIn(text) {
+  const query = new URLSearchParams(text);
+  const said = (/** @type {string} */ name) => (query.get(name) ?? "").slice(0, LONGEST);
+  /** @param {string} name @param {readonly Choice[]} choices */
+  const one = (name, choices) => (choices.some(([value]) => value === query.get(name)) ? said(name) : "");
+  /** @param {string} name */
+  const number = (name) => (said(name) && Number.isFinite(Number(said(name))) ? Number(said(name)) : null);
+  return {
+    task: said("task"),
+    label: one("label", LABELS),
+    token: said("token"),
+    low: number("low"),
+    high: number("high"),
+    reviewed: one("reviewed", REVIEWED),
+  };
+}
+
 /** Whether an item is listed.
  * @param {Item} item @param {MinedFilter} filter @param {import("../types/workshop.js").Reviews} reviews */
 export function passes(item, filter, reviews) {
@@ -56,7 +82,7 @@ function reviewed(review, wanted) {
 /** The bar of filters; typing keeps its focus. `recount` tells how many are listed.
  * @param {import("../types/workshop.js").Workshop} ctx */
 export function filterBar(ctx) {
-  const { filter } = ctx.kept;
+  const { filter } = ctx;
   const tasks = [...new Set(ctx.all.map((item) => item.task))];
   const count = h("span.quiet", { role: "status" });
   const recount = () => {
@@ -64,9 +90,7 @@ export function filterBar(ctx) {
   };
   const set = (/** @type {keyof MinedFilter} */ name) => (/** @type {Event} */ event) => {
     const { value } = /** @type {HTMLInputElement | HTMLSelectElement} */ (event.target);
-    if (name === "low" || name === "high") filter[name] = value === "" ? null : Number(value);
-    else filter[name] = value;
-    ctx.draw();
+    ctx.pass({ ...ctx.filter, [name]: value });
     recount();
   };
   /** @param {keyof MinedFilter} name @param {string} words @param {Choice[]} options */

@@ -29,21 +29,22 @@ const COLUMNS = [
   ["star", (_, review) => (review?.star ? "★" : "")],
   ["note", (_, review) => review?.note ?? ""],
 ];
-const order = { by: "", down: false };
+/** What the table goes by, as the link has it: a column, with a minus before it where it falls.
+ * @param {string} said */
+const orderOf = (said) => ({ by: said.replace(/^-/, ""), down: said.startsWith("-") });
 
 /** @param {HTMLElement} spot @param {import("../types/workshop.js").Workshop} ctx */
 export function drawTable(spot, ctx) {
   /** @param {Item} item @returns {Review | undefined} */
   const review = (item) => ctx.reviews.items[item.key];
+  const order = orderOf(ctx.store.options.by);
   const read = COLUMNS.find(([name]) => name === order.by)?.[1];
   const items = read ? inOrder(ctx.items, (item) => read(item, review(item)), order.down) : ctx.items;
   const columns = COLUMNS.filter(
     ([name, value]) => name === "verdict" || items.some((item) => (value(item, review(item)) ?? "") !== ""),
   );
   const sort = (/** @type {string} */ name) => {
-    order.down = order.by === name && !order.down;
-    order.by = name;
-    ctx.draw();
+    ctx.store.setOption("by", order.by === name && !order.down ? `-${name}` : name);
   };
   const all = () =>
     csv(

@@ -13,7 +13,7 @@ import { change, keep, load, onReviews } from "../review/reviews.js";
 import { noTab } from "../rooms/address.js";
 import { typesInto } from "../typing.js";
 import { drawCurves } from "./curves.js";
-import { filterBar, passes } from "./filters.js";
+import { filterBar, filterIn, passes, saidIn } from "./filters.js";
 import { minePanel } from "./minepanel.js";
 import { createMiner, MINE } from "./miner.js";
 import { drawMismatches } from "./mismatches.js";
@@ -55,7 +55,6 @@ const FILTERED = new Set(["mismatches", "table"]);
 /** What stays when the drawer is closed. @type {Kept} */
 const kept = {
   tab: "mismatches",
-  filter: {},
   selected: null,
   threshold: null,
   form: { task: "arithmetic", source: "heldout", n: 4, naive: false },
@@ -80,7 +79,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   if (none) lab.ui.notify(none);
   else kept.tab = store.options.judge;
   kept.selected = wanted ?? kept.selected ?? reviews.last;
-  if (wanted) kept.filter = {};
+  if (wanted) store.setOption("only", "");
   /** @type {Record<"about" | "tabs" | "filters" | "spot", HTMLElement> & {source: HTMLSelectElement}} */
   const parts = {
     about: h("p.quiet", { "aria-live": "polite" }),
@@ -110,8 +109,13 @@ export function drawWorkshop(body, store, lab, wanted) {
       return itemsOf();
     },
     get items() {
-      return itemsOf().filter((item) => passes(item, kept.filter, reviews));
+      const { filter } = ctx;
+      return itemsOf().filter((item) => passes(item, filter, reviews));
     },
+    get filter() {
+      return filterIn(store.options.only);
+    },
+    pass: (filter) => store.setOption("only", saidIn(filter)),
     head: () => mined.sets.get(mined.shown)?.head ?? null,
     select(key, how = {}) {
       kept.selected = reviews.last = key;
@@ -158,6 +162,12 @@ export function drawWorkshop(body, store, lab, wanted) {
     }),
     store.on("options", (name) => {
       if (name === "mismatch" && store.options.mismatch !== placeOf(kept.selected) && sought()) draw();
+      if (name === "only" || name === "by") draw();
+      if (name === "set" && store.options.set !== mined.shown) {
+        mined.shown = isSet(store.options.set) ? store.options.set : "";
+        sought();
+        draw();
+      }
       if (name !== "judge" || !isTab(store.options.judge) || kept.tab === store.options.judge) return;
       kept.tab = store.options.judge;
       draw();
@@ -208,6 +218,9 @@ export function drawWorkshop(body, store, lab, wanted) {
       lab.ui.notify(wrong);
     }
     if (!root.isConnected) return;
+    const { set } = store.options;
+    if (isSet(set)) mined.shown = set;
+    else if (set && !wrong) lab.ui.notify(noTab("set", set.slice(0, 40), [...mined.sets.keys()]));
     if (wanted) store.setOption("mismatch", placeOf(wanted));
     if (!sought() && !wrong) lab.ui.notify(GONE);
     draw();
@@ -227,15 +240,21 @@ export function drawWorkshop(body, store, lab, wanted) {
     if (!asked) return true;
     const item = everyItem().find((one) => placeIn(one) === asked);
     if (!item) return false;
-    if (item.key !== kept.selected) kept.filter = {};
     kept.selected = item.key;
-    if (mined.shown !== ALL) mined.shown = item.set;
+    if (mined.shown === ALL) return true;
+    mined.shown = item.set;
+    if (store.options.set) store.setOption("set", item.set);
     return true;
   }
 
   /** @param {string} name of a set */
+  const isSet = (name) => mined.sets.has(name) || (name === ALL && (mined.list?.length ?? 0) > 1);
+
+  /** @param {string} name of a set; a mismatch of another is none in it */
   function show(name) {
     mined.shown = name;
+    store.setOption("set", name);
+    if (!itemsOf().some((item) => placeIn(item) === store.options.mismatch)) store.setOption("mismatch", "");
     mined.emit();
   }
 

@@ -4,7 +4,7 @@
 import { placeIn, placePairs } from "../learn/places.js";
 
 /** @typedef {Pick<import("../types/store.js").Options, "room" | "tab" | "name" | "beside" | "judge" | "mismatch"
- *   | "pool" | "figure" | "trajectories">} Shown */
+ *   | "pool" | "figure" | "trajectories" | "method" | "tree" | "set" | "only" | "by">} Shown */
 
 export const FIRST = /** @type {const} */ ({
   judge: "mismatches",
@@ -13,12 +13,23 @@ export const FIRST = /** @type {const} */ ({
   figure: "position",
   trajectories: "trajectories",
 });
+/** What is chosen in a tab of a room, where it is shown; empty while nothing is.
+ * @type {readonly {name: "method" | "tree" | "set" | "only" | "by", shown: (options: Shown) => boolean}[]} */
+const CHOSEN = [
+  { name: "method", shown: ({ room, trajectories }) => room === "trajectories" && trajectories !== "trees" },
+  { name: "tree", shown: ({ room, trajectories }) => room === "trajectories" && trajectories === "trees" },
+  { name: "set", shown: ({ room }) => room === "judge" },
+  { name: "only", shown: ({ room, judge }) => room === "judge" && (judge === FIRST.judge || judge === "table") },
+  { name: "by", shown: ({ room, judge }) => room === "judge" && judge === "table" },
+];
 const TAB = /^[a-z]{1,20}$/;
+const MOST = 600; // letters of a choice
 const LONGEST = 160; // of a task and a method of pooled runs, or a mismatch; a longer one is none, which the room tells
 
 /** The options that an address sets; those that it does not name are at their start.
  * @param {URLSearchParams} query @returns {Omit<Shown, "room">} */
 export function placeOf(query) {
+  const chosen = Object.fromEntries(CHOSEN.map(({ name }) => [name, (query.get(name) ?? "").slice(0, MOST)]));
   const tab = (/** @type {"judge" | "figure" | "trajectories"} */ name) => {
     const found = query.get(name) ?? "";
     return TAB.test(found) ? found : FIRST[name];
@@ -30,6 +41,7 @@ export function placeOf(query) {
     figure: tab("figure"),
     pool: (query.get("pool") ?? FIRST.pool).slice(0, LONGEST),
     trajectories: tab("trajectories"),
+    .../** @type {Pick<Shown, "method" | "tree" | "set" | "only" | "by">} */ (chosen),
   };
 }
 
@@ -41,6 +53,7 @@ export function pairsOf(options) {
   if (room === "judge" && mismatch !== FIRST.mismatch) out.push(["mismatch", mismatch]);
   if (room === "runs" && pool !== FIRST.pool) out.push(["pool", pool]);
   if (room === "trajectories" && trajectories !== FIRST.trajectories) out.push(["trajectories", trajectories]);
+  for (const { name, shown } of CHOSEN) if (options[name] && shown(options)) out.push([name, options[name]]);
   if (room === "compare" && figure !== FIRST.figure) out.push(["figure", figure]);
   return out;
 }

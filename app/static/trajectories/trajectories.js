@@ -5,6 +5,7 @@
 import { commandline } from "../commandline.js";
 import { h, said } from "../dom.js";
 import { catalogueOf } from "../learn/catalogue.js";
+import { noTab } from "../rooms/address.js";
 import { waitingWords } from "../run/waiting.js";
 import { visitor } from "../visitor.js";
 import { chosenModels, familyOf, fitting, withModels } from "../withmodels.js";
@@ -31,8 +32,8 @@ const GOES_ON = "The draw goes on: Stop ends it.";
 const RIGHT = { arithmetic: "Right answer", translation: "A right answer, of several wordings" };
 const SIDE_BY_SIDE = 6; // methods of a family
 /** Kept while the page lives, so that closing the drawer loses nothing.
- * @type {{recorded: Recorded | null, shown: Shown | null, form: Form | null, method: string | null}} */
-const kept = { recorded: null, shown: null, form: null, method: null };
+ * @type {{recorded: Recorded | null, shown: Shown | null, form: Form | null}} */
+const kept = { recorded: null, shown: null, form: null };
 
 /** A recorded example as it is shown. @param {Recorded["examples"][number]} example @returns {Shown} */
 const shownOf = (example) => ({
@@ -49,8 +50,8 @@ const shownOf = (example) => ({
   })),
 });
 
-/** @param {HTMLElement} body @param {Store} _store @param {Lab} lab */
-export async function drawTrajectories(body, _store, lab) {
+/** @param {HTMLElement} body @param {Store} store @param {Lab} lab */
+export async function drawTrajectories(body, store, lab) {
   const spot = h("div.trajectories");
   body.append(spot);
   await catalogueOf(lab);
@@ -84,13 +85,10 @@ export async function drawTrajectories(body, _store, lab) {
     drawAbout(view.about, shown);
     for (const part of [view.growth, view.votes, view.rows]) part.hidden = !shown;
     if (!shown) return;
-    if (!shown.methods.some((one) => one.key === kept.method)) kept.method = shown.methods[0]?.key ?? null;
     drawGrowth(view.growth, shown);
     drawVotes(view.votes, shown, catalogue.methods, recorded.reads);
-    drawRows(view.rows, shown, kept.method, (key) => {
-      kept.method = key;
-      draw();
-    });
+    const chosen = shown.methods.find((one) => one.key === store.options.method) ?? shown.methods[0];
+    drawRows(view.rows, shown, chosen?.key ?? null, (key) => store.setOption("method", key));
   };
   const later = () => {
     if (!asked) requestAnimationFrame(draw);
@@ -124,7 +122,10 @@ export async function drawTrajectories(body, _store, lab) {
           mine = fresh(message);
         } else if (mine) {
           take(mine, message);
-          if (message.kind !== "queued" && !started) Object.assign(kept, { shown: mine, method: null });
+          if (message.kind !== "queued" && !started) {
+            kept.shown = mine;
+            store.setOption("method", "");
+          }
           started ||= message.kind !== "queued"; // what was shown stays until then
         }
         const line = message.kind === "queued" ? message.line : null;
@@ -148,6 +149,7 @@ export async function drawTrajectories(body, _store, lab) {
   /** The room is left, or this part of it: what goes on ends, and that is told. */
   function end() {
     left.abort();
+    off();
     form.leave();
     if (!job) return;
     job.abort();
@@ -167,7 +169,12 @@ export async function drawTrajectories(body, _store, lab) {
     },
     { signal: left.signal },
   );
+  const off = store.on("options", (name) => {
+    if (name === "method") draw();
+  });
   draw();
+  const none = noTab("method", store.options.method.slice(0, 40), kept.shown?.methods.map(({ key }) => key) ?? []);
+  if (store.options.method && none) lab.ui.notify(none);
   new ResizeObserver(([entry]) => {
     const wide = Math.round(entry.contentRect.width);
     if (wide && wide !== Number(spot.dataset.wide)) later();

@@ -6,6 +6,8 @@ import { commandline, commandlines } from "../commandline.js";
 import { count, h, said } from "../dom.js";
 import { fmt, percent } from "../draw.js";
 import { plotted } from "../plot.js";
+import { refocused } from "../refocus.js";
+import { noTab } from "../rooms/address.js";
 import { table } from "./rows.js";
 import { heatTree } from "./treeheat.js";
 
@@ -21,11 +23,11 @@ import { heatTree } from "./treeheat.js";
 const COMMAND = "python -m engine tree optimise --out NAME";
 /** Whether a tree was optimised here. @param {Tree} tree @returns {tree is Tuned} */
 const isTuned = (tree) => tree.initial !== null && tree.settings !== undefined && tree.calibration !== undefined;
-/** @type {{found: Trees | null, file: string | null}} */
-const kept = { found: null, file: null };
+/** @type {{found: Trees | null}} */
+const kept = { found: null };
 
-/** @param {HTMLElement} body @param {unknown} _store @param {Lab} lab */
-export async function drawTrees(body, _store, lab) {
+/** @param {HTMLElement} body @param {import("../types/store.js").Store} store @param {Lab} lab */
+export async function drawTrees(body, store, lab) {
   const spot = h("div.trajectories.trees");
   body.append(spot);
   try {
@@ -35,14 +37,10 @@ export async function drawTrees(body, _store, lab) {
   }
   const { trees, profiles } = kept.found;
   const tuned = trees.filter(isTuned);
-  kept.file ??= tuned[0]?.file ?? null;
   const view = { about: h("section"), heat: h("section"), profile: h("section") };
   const draw = () => {
-    const tree = tuned.find((one) => one.file === kept.file);
-    drawAbout(view.about, tuned, tree, (file) => {
-      kept.file = file;
-      draw();
-    });
+    const tree = tuned.find((one) => one.file === store.options.tree) ?? tuned[0];
+    drawAbout(view.about, tuned, tree, (file) => store.setOption("tree", file));
     view.heat.replaceChildren();
     if (tree) drawHeat(view.heat, tree);
     drawProfile(view.profile, profiles, trees, tree);
@@ -59,6 +57,14 @@ export async function drawTrees(body, _store, lab) {
     view.profile,
   );
   draw();
+  const { tree: asked } = store.options;
+  const files = tuned.map(({ file }) => file);
+  const none = asked && noTab("tree", asked.slice(0, 40), files);
+  if (none) lab.ui.notify(none);
+  const off = store.on("options", (name) => {
+    if (!spot.isConnected) off();
+    else if (name === "tree") refocused(spot, draw);
+  });
   let width = 0;
   new ResizeObserver(([entry]) => {
     const now = Math.round(entry.contentRect.width);

@@ -110,6 +110,14 @@ export interface Options {
   readonly figure: string;
   readonly pool: string;
   readonly trajectories: string;
+  /** what is chosen there: the method whose texts are shown, the static tree; empty while nothing was */
+  readonly method: string;
+  readonly tree: string;
+  /** in Judge: the mined set that was chosen, the filters as a query (`judge/filters.js`), and the column that the table
+   * goes by, with a minus before it where it falls */
+  readonly set: string;
+  readonly only: string;
+  readonly by: string;
   readonly ghosts: boolean;
   readonly whitespace: boolean;
   readonly flags: boolean;

@@ -115,13 +115,13 @@ export interface OwnReviews extends Reviews {
 
 /** Which mismatches are listed; what is missing lets all pass. */
 export interface MinedFilter {
-  task?: string;
-  label?: string;
-  token?: string;
+  readonly task?: string;
+  readonly label?: string;
+  readonly token?: string;
   /** of the judge's score */
-  low?: number | null;
-  high?: number | null;
-  reviewed?: string;
+  readonly low?: number | null;
+  readonly high?: number | null;
+  readonly reviewed?: string;
 }
 
 /** The form of live mining. */
@@ -132,7 +132,6 @@ export type MineForm = {
 /** What of the workshop outlives its being closed. */
 export interface Kept {
   tab: string;
-  filter: MinedFilter;
   /** key of the item that is open */
   selected: string | null;
   /** of the slider; null while it stands where the judge has it */
@@ -153,6 +152,9 @@ export interface Workshop {
   readonly all: readonly Item[];
   /** those that pass the filter */
   readonly items: readonly Item[];
+  readonly filter: MinedFilter;
+  /** List those that pass another filter; numbers may be as they were typed. */
+  pass(filter: { readonly [name in keyof MinedFilter]: unknown }): void;
   head(): MinedHead | null;
   select(key: string, how?: { readonly tab?: string }): void;
   /** Change a review; `quiet` draws nothing. */
