@@ -15,6 +15,7 @@ import { offer } from "./figure.js";
 import { roundsOf, siblings } from "./numbers.js";
 import { pictureOf } from "./picture.js";
 import { noTab } from "./rooms/address.js";
+import { roving } from "./roving.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -31,10 +32,12 @@ const LIVE_MS = 250;
 
 /** The elements that are filled anew. */
 function build() {
+  const body = h("div.v-chart");
   return {
     about: h("span.v-sub"),
     tabs: h("div.v-tabs", { role: "tablist", "aria-label": "Figures" }),
-    body: h("div.v-chart"),
+    body,
+    settle: roving(body, () => "").settle,
     caption: h("p.v-caption"),
     others: h("div.v-multiples"),
     buttons: ALL.map(({ id, name }) => h("button.v-tab", { type: "button", role: "tab", text: name, "data-tab": id })),
@@ -135,6 +138,7 @@ function show(store, state, parts, catalogue) {
   const width = Math.max(280, state.width || 480);
   const common = { store, run, domain };
   parts.body.replaceChildren(figure.draw({ ...common, rounds, width, height: 236, small: false, title: figure.name }));
+  parts.settle();
   parts.caption.replaceChildren(caption(figure, endSaid(domain), catalogue));
   const room = state.room || width;
   const columns = Math.max(1, Math.min(others.length, Math.floor(room / 150)));

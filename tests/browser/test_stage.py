@@ -396,6 +396,32 @@ def test_a_stripe_of_the_timeline_tells_its_lane_and_its_calls_at_the_pointer(vi
     expect(label).to_be_hidden()
 
 
+def test_shares_have_a_tab_stop_a_lane_and_arrows_from_mark_to_mark(visit: Any) -> None:
+    page = visit("?trace=first_look&v=shares")
+    marks = page.locator('.share[data-run="sd"] svg [role=button]')
+    stops = page.locator('.share[data-run="sd"] svg [tabindex="0"]')
+    assert marks.count() > 20
+    expect(stops).to_have_count(1)
+    expect(page.locator(".v-aggregates .v-chart [tabindex='0']")).to_have_count(1)
+    cursor = page.evaluate(f"{S}.cursor")
+    stops.focus()
+    for key, at in (("ArrowRight", 1), ("ArrowDown", 2), ("ArrowLeft", 1), ("End", marks.count() - 1), ("Home", 0)):
+        page.keyboard.press(key)
+        expect(marks.nth(at)).to_be_focused()
+        expect(stops).to_have_count(1)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator('.share[data-run="sd"] svg [aria-pressed=true]')).to_have_count(1)
+    assert page.evaluate(f"[{S}.filters.size, {S}.cursor]") == [1, cursor]
+    expect(marks.nth(1)).to_be_focused()
+    expect(stops).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Tab")
+    inside = "document.activeElement.closest('.share[data-run=sd]')"
+    assert page.evaluate(f"!{inside}")
+    page.keyboard.press("Shift+Tab")
+    expect(marks.nth(1)).to_be_focused()
+
+
 def test_shares_have_one_axis_and_name_their_denominators(visit: Any) -> None:
     page = visit("?trace=first_look&v=shares")
     for trace in traces("first_look"):

@@ -8,6 +8,7 @@ import { h } from "../dom.js";
 import { offer } from "../figure.js";
 import { drafted, roundsOf } from "../numbers.js";
 import { pictureOf } from "../picture.js";
+import { roving } from "../roving.js";
 import { sorted } from "./bands.js";
 import { SHARES } from "./sharefigures.js";
 
@@ -33,6 +34,7 @@ export function mount(element, store, lab) {
   );
   const caption = h("p.v-caption");
   const grid = h("div.grid");
+  const { settle } = roving(grid, (mark) => mark.closest("[data-run]")?.getAttribute("data-run") ?? "");
   element.classList.add("v-view", "shares");
   element.replaceChildren(
     h(
@@ -113,6 +115,7 @@ export function mount(element, store, lab) {
           ])
         : rows.map((row) => cell(row, figures[0]))),
     );
+    settle();
   }
 
   const later = () => store.frame("shares", draw);
