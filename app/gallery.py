@@ -15,7 +15,7 @@ from app.answers import refused
 from app.endpoint import ZIPPED
 from app.presets import PresetCatalogue
 from engine.analysis.labels import labels
-from engine.cases.opening import opening
+from engine.cases.opening import opening, track
 from engine.errors import LabError
 from engine.files.presets import Preset
 from engine.tasks import check_answer
@@ -64,6 +64,7 @@ def entry(preset: Preset, traces: Sequence[Trace]) -> dict[str, Any]:
         "lanes": [lane(trace, name) for trace, name in zip(traces, labels(traces), strict=True)],
         "losses": losses(traces),
         "view": preset.opens.get("view") or view(traces),
+        "track": track(preset, traces),
         "at": at.to_json() if at else point(traces),
     }
 

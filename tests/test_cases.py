@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from engine.cases.claims import failures
-from engine.cases.opening import opening
+from engine.cases.opening import opening, track
 from engine.errors import ConfigError
 from engine.files.places import PRESETS
 from engine.files.presets import get_preset, list_presets
@@ -83,6 +83,19 @@ def test_a_case_that_opens_at_a_token_that_it_does_not_have_is_refused():
     written = next(token for token in traces[0].tokens if token.piece.strip())  # plain decoding drafts nothing
     place = opening(replace(case, opens={"lane": "ar", "pos": written.pos, "piece": written.piece}), traces)
     assert place and place.to_json() == {"lane": 0, "round": written.pos, "node": None, "pos": written.pos}
+
+
+def test_a_case_opens_with_a_track_that_its_recording_has():
+    case = get_preset("crossed_verb")
+    traces = [Trace.load(PRESETS / path) for path in case.traces]
+    assert track(case, traces) == "node.confidence" and track(replace(case, opens={}), traces) == ""
+    for wrong in ("node.judge", "node.state", "node.nothing", "reason.id", "reason.none", "round.bin"):
+        with pytest.raises(ConfigError, match=f"crossed_verb: it opens with the track '{wrong}'"):
+            track(replace(case, opens={"track": wrong}), traces)
+    found = next(
+        name for event in traces[2].rounds for node in event.nodes for name in node.reason or {} if name != "id"
+    )
+    assert track(replace(case, opens={"track": f"reason.{found}"}), traces) == f"reason.{found}"
 
 
 BY_HAND = {"copying"}  # a solved task, asked again

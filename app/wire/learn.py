@@ -148,6 +148,7 @@ class GalleryCase(TypedDict):
     lanes: list[GalleryLane]
     losses: list[str]  # what goes wrong in it
     view: View  # of the stage
+    track: str  # shown in the score beside the usual ones, empty where none is
     at: LearnPlace | None  # the token that it is about
 
 

@@ -16,6 +16,7 @@ from engine.forecast import MIDDLES, Forecast
 Family = Literal["decoder-only", "encoder-decoder"]
 View = Literal["text", "score", "trees", "shares"]  # of the page's stage
 PLACE = {"lane": str, "pos": int, "piece": str}  # of a token
+TRACK = re.compile(r"(?:node|reason|round)\.[a-z_0-9]{1,40}")  # of the page's score: a recorded number by its place
 
 
 @dataclass(frozen=True)
@@ -237,10 +238,16 @@ def _check(preset: Preset, path: Path) -> None:
 
 def _check_opens(opens: Mapping[str, Any], path: Path) -> None:
     for key in opens:
-        if key not in ("view", *PLACE):
-            raise ConfigError(f"{path.name}: opens: " + unknown("key", key, ("view", *PLACE)))
+        if key not in ("view", "track", *PLACE):
+            raise ConfigError(f"{path.name}: opens: " + unknown("key", key, ("view", "track", *PLACE)))
     if "view" in opens and opens["view"] not in get_args(View):
         raise ConfigError(f"{path.name}: opens: " + unknown("view", opens["view"], get_args(View)))
+    if "track" in opens and not (isinstance(opens["track"], str) and TRACK.fullmatch(opens["track"])):
+        raise ConfigError(
+            f"{path.name}: opens: a track is a recorded number, as node.confidence, reason.gap or round.bin."
+        )
+    if "track" in opens and opens.get("view") != "score":
+        raise ConfigError(f"{path.name}: opens: a track is of the score, so view must be 'score'.")
     given = {key: opens[key] for key in PLACE if key in opens}
     wrong = given and (set(given) != set(PLACE) or not all(fits(value, PLACE[key]) for key, value in given.items()))
     if wrong or given.get("pos", 0) < 0:

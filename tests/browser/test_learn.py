@@ -191,6 +191,8 @@ def test_a_case_that_names_its_view_and_token_opens_there_in_sight(visit_cases):
     page.wait_for_function(f"{S}.cursor && {S}.status.recorded === 'crossed_verb'")
     sees(page, f"[{S}.options.stage, {S}.cursor.run, {S}.node({S}.cursor).state]", ["score", "cm_asd", "rejected"])
     expect(page.locator("[data-band=cm_asd]")).to_be_in_viewport()
+    sees(page, f"{S}.options.tracks.at(-1)", "node.confidence")
+    page.wait_for_function("/tracks=[^&]*node.confidence/.test(location.search)")
     page.wait_for_function(
         """() => { const band = document.querySelector("[data-band=cm_asd]").getBoundingClientRect();
                    return band.bottom <= document.querySelector(".details").getBoundingClientRect().top }"""

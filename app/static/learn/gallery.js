@@ -63,7 +63,7 @@ export async function drawGallery(element, store, lab) {
 /** @param {GalleryCase} one @param {Store} store @param {Lab} lab */
 function drawCase(one, store, lab) {
   const open = async () => {
-    const shown = await show({ case: one.name, view: one.view, lane: null, at: one.at }, store, lab);
+    const shown = await show({ case: one.name, view: one.view, track: one.track, lane: null, at: one.at }, store, lab);
     if (shown) store.setOption("beside", one.name);
   };
   return h(

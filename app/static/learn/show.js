@@ -4,8 +4,8 @@
 /**
  * @typedef {import("../types/store.js").Store} Store
  * @typedef {import("../types/lab.js").Lab} Lab
- * @typedef {{case: string, room?: string, view: Store["options"]["stage"], lane: number | null,
- *   at: import("../types/wire.js").LearnPlace | null}} Scene
+ * @typedef {{case: string, room?: string, view: Store["options"]["stage"], track?: string,
+ *   lane: number | null, at: import("../types/wire.js").LearnPlace | null}} Scene
  */
 
 const SETTLED_MS = 250; // until lanes have brought their tokens into view
@@ -38,13 +38,15 @@ export async function showStep(step, store, lab) {
 
 /** Tells whether it is shown: not where the case was refused, which the visitor has been told, nor where the room was
  * left before it came. @param {Scene} scene @param {Store} store @param {Lab} lab */
-export async function show({ case: name, room = "compare", view, lane, at }, store, lab) {
+export async function show({ case: name, room = "compare", view, track, lane, at }, store, lab) {
   const { room: before } = store.options;
   if (store.status.recorded !== name) await lab.session.openRecorded(name);
   if (store.status.recorded !== name || store.options.room !== before) return false;
   store.setTime({ at: Infinity, playing: false });
   store.setOption("room", ROOM_OF.get(room) ?? room);
   store.setOption("stage", view);
+  const { tracks } = store.options;
+  if (track && !tracks.includes(track)) store.setOption("tracks", [...tracks, track]);
   if (!at) {
     store.clear();
     return true;

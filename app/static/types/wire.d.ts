@@ -501,6 +501,8 @@ export interface GalleryCase {
   readonly losses: readonly string[];
   /** of the stage */
   readonly view: "text" | "score" | "trees" | "shares";
+  /** shown in the score beside the usual ones, empty where none is */
+  readonly track: string;
   /** the token that it is about */
   readonly at: LearnPlace | null;
 }
