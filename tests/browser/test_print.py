@@ -102,7 +102,8 @@ def test_figures_take_the_room_of_a_sheet(visit_cases: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "sign"), [("room=learn&tab=methods&name=ar", ".doc h3"), ("room=runs", ".pooled table")]
+    ("query", "sign"),
+    [("room=learn&tab=methods&name=ar", ".doc h3"), ("room=runs", ".pooled table"), ("room=judge", ".mismatch")],
 )
 def test_rooms_are_whole(visit_cases: Any, query: str, sign: str) -> None:
     page = visit_cases(f"?{query}")
@@ -110,6 +111,9 @@ def test_rooms_are_whole(visit_cases: Any, query: str, sign: str) -> None:
     printed(page)
     assert page.evaluate(CUT) == []
     assert page.evaluate(STUCK) == []
+    assert not page.locator(".mismatchhead, .runlinks").evaluate_all(
+        "(all) => all.some((one) => one.checkVisibility())"
+    )
 
 
 def test_afterwards_the_page_is_as_it_was(visit_cases: Any) -> None:
