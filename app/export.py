@@ -18,6 +18,7 @@ import gzip
 import hashlib
 import html
 import json
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ from engine import __version__
 from engine.analysis import explain
 from engine.analysis.reading import named, read_file
 from engine.errors import ConfigError, unknown
+from engine.files.places import as_path
 from engine.files.presets import list_presets
 from engine.files.written import in_a_folder, ready_folder
 from engine.files.written import write as written
@@ -107,14 +109,16 @@ def _write(args: argparse.Namespace) -> int:
     return 0
 
 
-def write(content: Content, out: str) -> list[Path]:
+def write(content: Content, out: str | os.PathLike[str]) -> list[Path]:
     """Write one file, or a folder where `out` ends with a slash or is one; gives the files.
 
     Raises:
-        ConfigError, TraceError: as `export`. OSError: it cannot be written.
+        ConfigError, TraceError: as `export`; no path. OSError: it cannot be written.
     """
-    place = Path(out)
-    if not out.endswith("/") and not place.is_dir():
+    place = as_path(out)
+    if not str(out):  # it would stand for the working folder
+        raise ConfigError("A page is written to a file or a folder, not to one named ''.")
+    if not str(out).endswith("/") and not place.is_dir():
         in_a_folder(place)  # before the work is done
         return [written(place, export(content).encode())]
     ready_folder(place)

@@ -7,6 +7,7 @@ from typing import Any
 from engine.config import Card
 from engine.costs import Costs
 from engine.errors import ConfigError
+from engine.files.places import as_path
 from engine.judge.client import Endpoint
 from engine.judge.events import MiningEvent
 from engine.loop import Method
@@ -198,7 +199,7 @@ class Lab(Pair):
         Raises:
             ConfigError: no draft model, an unknown task or setting, or a file that was mined otherwise.
         """
-        return mining.mine(self, task, found, Path(path), settings)
+        return mining.mine(self, task, found, as_path(path), settings)
 
     def teacher_forced_entropies(self, prompt: str, solution: str, chat: bool = False) -> list[float]:
         """The target's entropy, nats, before each token of a given solution and after its last.

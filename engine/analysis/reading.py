@@ -7,11 +7,12 @@ and nothing that contradicts itself by `identities`.
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, cast
 
 from engine.analysis.identities import identities
 from engine.errors import ConfigError, TraceError
 from engine.files import marks
-from engine.files.places import near
+from engine.files.places import as_path, near, there
 from engine.trace import outcome
 from engine.trace.store import MAX_BYTES, MAX_NODES, Trace, contents, unpack
 
@@ -36,20 +37,22 @@ def read_file(path: str | os.PathLike[str]) -> list[Trace]:
     Raises:
         TraceError: no such file, larger than a limit, of another schema, damaged, or a run that contradicts itself.
     """
+    place = as_path(path, TraceError)
     try:
-        return [_sound(Trace.loads(part)) for part in open_file(path)]
+        return [_sound(Trace.loads(part)) for part in open_file(place)]
     except TraceError as error:
         said = str(error)
-        raise TraceError(said if Path(path).name in said else f"{path}: {said}") from None
+        raise TraceError(said if place.name in said else f"{path}: {said}") from None
 
 
-def traces_in(folder: Path) -> list[Path]:
+def traces_in(folder: str | os.PathLike[str]) -> list[Path]:
     """The traces of a folder and of those below it; of a file itself.
 
     Raises:
         ConfigError: there are none, or there is no such folder.
     """
-    if not folder.exists():
+    folder = as_path(folder)
+    if not there(folder):
         raise ConfigError(f"There is no file or folder {folder}.{near(str(folder), Path.exists)}")
     files = sorted(p for p in folder.rglob("*") if p.name.endswith(ENDINGS)) if folder.is_dir() else [folder]
     if not files or not files[0].is_file():
@@ -59,13 +62,15 @@ def traces_in(folder: Path) -> list[Path]:
     return files
 
 
-def named(paths: Iterable[Path]) -> list[Path]:
-    """The files that a command line names: folders stand for the traces in them.
+def named(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
+    """The files that a command line names, one or several: folders stand for the traces in them.
 
     Raises:
-        ConfigError: a folder without a trace.
+        ConfigError: a folder without a trace, or what is no path.
     """
-    return [file for path in paths for file in (traces_in(path) if path.is_dir() else [path])]
+    alone = isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable)
+    places = [as_path(one) for one in ([paths] if alone else cast(Iterable[Any], paths))]
+    return [file for path in places for file in (traces_in(path) if path.is_dir() else [path])]
 
 
 def open_file(path: str | os.PathLike[str]) -> list[bytes]:

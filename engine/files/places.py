@@ -5,12 +5,24 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from engine.errors import AssetError
+from engine.errors import AssetError, ConfigError, LabError, shown
 
 ROOT = Path(__file__).resolve().parents[2]
 PRESETS = ROOT / "presets"
 CONFIG = "config.json"  # what the folder of a model has
 MOST_BESIDE = 2_000  # names of a folder that are compared with one that is not there
+
+
+def as_path(given: object, wrong: type[LabError] = ConfigError) -> Path:
+    """A path that a caller gave, as a text or a path.
+
+    Raises:
+        ConfigError, or what `wrong` names: it is neither.
+    """
+    try:
+        return Path(given)  # type: ignore[arg-type]
+    except TypeError:
+        raise wrong(f"A file or a folder is named by a text or a path, not by {shown(given)}.") from None
 
 
 def there(path: Path) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from engine.errors import ConfigError, EngineFault, TraceError, shown
 from engine.files import marks
-from engine.files.places import unreadable
+from engine.files.places import as_path, unreadable
 from engine.files.written import writable, write
 from engine.trace import outcome
 from engine.trace.bounds import Bounds
@@ -169,15 +169,16 @@ class Trace:
         """Write the trace; the file appears complete or not at all. The same trace gives the same bytes.
 
         Raises:
-            ConfigError: the path is a folder, a device, a pipe, or a link out of its folder. TraceError: nothing has
-                been appended yet, and no file without a first event can be read. OSError: it cannot be written.
+            ConfigError: no path, or that of a folder, a device, a pipe, or a link out of its folder. TraceError:
+                nothing has been appended yet, and no file without a first event can be read. OSError: it cannot be
+                written.
         """
         if not self.started:
             raise TraceError(EMPTY)
-        data = self.to_bytes()
-        if writable(Path(path)).suffix == ".gz":
+        place, data = as_path(path), self.to_bytes()
+        if writable(place).suffix == ".gz":
             data = gzip.compress(data, mtime=0)
-        return write(Path(path), data)
+        return write(place, data)
 
     @classmethod
     def load(
@@ -267,14 +268,15 @@ def contents(path: str | os.PathLike[str], max_bytes: int) -> bytes:
     """The bytes of a file, as they are.
 
     Raises:
-        TraceError: no such file, or more than `max_bytes`, of which a gzipped one may unpack within the limit once its
-            end is cut off.
+        TraceError: no path, no such file, or more than `max_bytes`, of which a gzipped one may unpack within the limit
+            once its end is cut off.
     """
+    place = as_path(path, TraceError)
     try:
-        with Path(path).open("rb") as file:
+        with place.open("rb") as file:
             data = file.read(max_bytes + 1)
     except (OSError, ValueError) as error:
-        raise TraceError(unreadable(Path(path), error)) from None
+        raise TraceError(unreadable(place, error)) from None
     if len(data) > max_bytes:
         raise TraceError(_larger(max_bytes))
     return data

@@ -123,7 +123,7 @@ def test_an_interrupt_is_one_line(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().err == "stopped\n"
 
 
-def test_bad_input_is_one_line(tmp_path, capsys):
+def test_bad_input_is_one_line(tmp_path, capsys, monkeypatch):
     (tmp_path / "bad.jsonl").write_text("{}\n")
     for words, told in (
         ([], "Nothing to show"),
@@ -146,6 +146,13 @@ def test_bad_input_is_one_line(tmp_path, capsys):
         assert main(["--case", "first_look", "--out", f"{tmp_path}/{out}"]) == 2
         assert told in capsys.readouterr().err
     assert not (tmp_path / "sub" / "page.html").exists()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["--case", "first_look", "--out", ""]) == 2
+    assert "a file or a folder, not to one named ''" in capsys.readouterr().err and not [*Path().iterdir()]
+    with pytest.raises(ConfigError, match="named by a text or a path, not by 5"):
+        write(Content(cases=["first_look"]), 5)  # type: ignore[arg-type]
+    assert write(Content(cases=["first_look"]), Path("page.html")) == [Path("page.html")]
     assert main(["--case", "first_look", "--out", str(tmp_path / "page.html")]) == 0
     assert "1 file, " in capsys.readouterr().out
 

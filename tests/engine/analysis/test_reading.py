@@ -146,6 +146,13 @@ def test_the_traces_of_a_folder_are_those_below_it_in_order(tmp_path: Path) -> N
     found = [tmp_path / name for name in ("a/c.jsonl", "a/z.jsonl.gz", "b.jsonl")]
     assert traces_in(tmp_path) == found and named([tmp_path, tmp_path / "d.json"]) == [*found, tmp_path / "d.json"]
     assert traces_in(tmp_path / "note.txt") == [tmp_path / "note.txt"], "a file stands for itself"
+    assert traces_in(str(tmp_path)) == named(str(tmp_path)) == named(tmp_path) == named([str(tmp_path)]) == found
+    for wrong in (None, 5, [5], [b"run.jsonl"]):
+        with pytest.raises(ConfigError, match="named by a text or a path, not by"):
+            named(wrong)  # type: ignore[arg-type]
+    for read in (read_file, read_run):
+        with pytest.raises(TraceError, match="named by a text or a path, not by 5"):
+            read(5)  # type: ignore[arg-type]
     (tmp_path / "none").mkdir()
     for nothing, said in (
         (tmp_path / "none", f"no traces in {tmp_path / 'none'}"),

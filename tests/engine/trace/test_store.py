@@ -396,6 +396,14 @@ def test_reading_a_trace_needs_neither_torch_nor_pandas(module: str) -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("name", [None, 5, b"run.jsonl", ["run.jsonl"], whole()])
+def test_a_file_is_named_by_a_text_or_a_path(name: Any) -> None:
+    with pytest.raises(TraceError, match=r"named by a text or a path, not by "):
+        Trace.load(name)
+    with pytest.raises(ConfigError, match=r"named by a text or a path, not by "):
+        whole().save(name)
+
+
 def test_a_trace_is_written_over_files_only(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
