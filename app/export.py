@@ -48,6 +48,7 @@ from engine.methods import CARDS
 from engine.parser import Parser
 from engine.rules import THRESHOLDS
 from engine.trace.store import Trace
+from engine.trace.sums import as_list
 
 COPY = Path(__file__).parent / "copy"
 OWN = Limits(max_upload_bytes=10**12, max_nodes=10**9, max_lanes=10**3)  # others protect a server from visitors
@@ -145,21 +146,27 @@ def export(content: Content) -> str:
 
 
 def collected(content: Content) -> tuple[dict[str, str], str]:
-    """All that the page will ask for, by path, and its title."""
+    """All that the page will ask for, by path, and its title.
+
+    Raises:
+        ConfigError, TraceError: as `export`.
+    """
+    traces = as_list(content.traces)
+    named_cases = [content.cases] if isinstance(content.cases, str) else content.cases
     recorded = {preset.name: preset for preset in list_presets() if preset.kind == "case" and preset.traces}
-    for name in content.cases:
+    for name in named_cases:
         if name not in recorded:
             raise ConfigError(unknown("case", name, recorded))
-    chosen = [*content.cases, *(recorded if content.everything else ())]
-    if not chosen and not content.traces:
+    chosen = [*named_cases, *(recorded if content.everything else ())]
+    if not chosen and not traces:
         raise ConfigError("Nothing to show: name trace files, --case NAME, or --all-cases.")
     cases = [recorded[name] for name in dict.fromkeys(chosen)]
-    own = {trace.head.prompt for trace in content.traces}
+    own = {trace.head.prompt for trace in traces}
     kept = answers(PresetCatalogue(cases, CARDS, why, OWN), [case.name for case in cases], content.everything, own)
     title = content.title or (cases[0].title if cases else "")
-    if content.traces:
-        kept["opened"] = json.dumps(body(content.traces, CARDS, why), ensure_ascii=False)
-        title = content.title or " ".join(content.traces[0].head.prompt.split())[:60]
+    if traces:
+        kept["opened"] = json.dumps(body(traces, CARDS, why), ensure_ascii=False)
+        title = content.title or " ".join(traces[0].head.prompt.split())[:60]
     return kept, title or "Draftscope"
 
 

@@ -2,13 +2,14 @@
 
 import html
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, get_args
 
 from engine.errors import ConfigError, shown, unknown
 from engine.files.presets import View
 from engine.trace.store import Trace
+from engine.trace.sums import as_list
 
 HEIGHT, MOST_HEIGHT = 720, 10_000  # pixels of the frame
 VIEWS = get_args(View)
@@ -18,18 +19,20 @@ PARTS = "verdict~views~legend~source~details~time"  # what a frame keeps of the 
 class Shown:
     """Runs side by side; a notebook draws it, and `str` is the page's HTML."""
 
-    def __init__(self, traces: Sequence[Trace], height: int = HEIGHT, views: str = "") -> None:
+    def __init__(self, traces: Trace | Iterable[Trace], height: int = HEIGHT, views: str = "") -> None:
         """Take runs; `views` names those to offer of text, score, trees and shares, divided by `~`.
 
         Raises:
-            ConfigError: no number of pixels, or a view that there is not.
+            ConfigError: no run, or something that is none; no number of pixels, or a view that there is not.
         """
+        if not (runs := as_list(traces)):
+            raise ConfigError("One or more traces are shown, as `Lab.run` gives them, and none is here.")
         if isinstance(height, bool) or not isinstance(height, int) or not 1 <= height <= MOST_HEIGHT:
             raise ConfigError(f"height must be an integer from 1 to {MOST_HEIGHT} pixels, not {shown(height)}.")
         for view in str(views).split("~") if views else ():
             if view not in VIEWS:
                 raise ConfigError(unknown("view", view, VIEWS))
-        self.traces, self.height, self.views = tuple(traces), height, views
+        self.traces, self.height, self.views = tuple(runs), height, views
 
     def __str__(self) -> str:
         """The page, which stands alone."""
@@ -43,18 +46,14 @@ class Shown:
         return f'<iframe style="{style}" title="Draftscope" srcdoc="{html.escape(str(self))}"></iframe>'
 
 
-def show(*traces: Trace | Sequence[Trace], height: int = HEIGHT, views: str = "") -> Shown:
-    """Runs side by side in a notebook: `show(a, b)`, or `show([a, b], views="score")`.
+def show(*traces: Trace | Iterable[Trace], height: int = HEIGHT, views: str = "") -> Shown:
+    """Runs side by side in a notebook: `show(a, b)`, or `show([a, b], views="score")`, or all that `Lab.trajectories`
+    gives.
 
     Raises:
         ConfigError: no run, or something that is none; no number of pixels; a view that there is not.
     """
-    runs: list[Any] = []
-    for one in traces:
-        runs += one if isinstance(one, list | tuple) else [one]
-    if not runs or not all(isinstance(one, Trace) for one in runs):
-        raise ConfigError("show takes one or more traces, as `Lab.run` gives them.")
-    return Shown(runs, height, views)
+    return Shown([run for one in traces for run in as_list(one)], height, views)
 
 
 def register() -> None:

@@ -10,7 +10,7 @@ from engine.errors import ConfigError
 from engine.trace import outcome
 from engine.trace.events import TopN
 from engine.trace.store import Trace
-from engine.trace.sums import as_list
+from engine.trace.sums import as_trace
 
 Cause = Literal["near-tie", "lossy rule", "draft alone", "written in place", "sampling draw", "unexplained"]
 
@@ -39,7 +39,8 @@ def divergence(one: Trace, other: Trace, names: tuple[str, str] | None = None) -
     Raises:
         ConfigError: something that is no trace, or runs with different prompts or targets.
     """
-    as_list([one, other])
+    for trace in (one, other):
+        as_trace(trace)
     if one.head.prompt_ids != other.head.prompt_ids:
         raise ConfigError("The two runs have different prompts; there is nothing to compare.")
     if one.head.models.get("target") != other.head.models.get("target"):
@@ -73,7 +74,12 @@ def _row(trace: Trace, pos: int) -> TopN | None:
 
 
 def near(trace: Trace) -> float:
-    """The gap of log-probabilities, nats, that two passes over the same tokens may differ by in the run's dtype."""
+    """The gap of log-probabilities, nats, that two passes over the same tokens may differ by in the run's dtype.
+
+    Raises:
+        ConfigError: something that is no trace.
+    """
+    as_trace(trace)
     return NEAR.get(trace.head.dtype.removeprefix("torch."), NEAR["float32"])
 
 

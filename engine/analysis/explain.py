@@ -1,5 +1,6 @@
 """Why a draft token was accepted or rejected, or where a token came from, in the terms of the rule in force."""
 
+import operator
 from collections.abc import Mapping
 
 from engine.analysis.canvas import cell_words, iteration_words
@@ -8,6 +9,7 @@ from engine.analysis.decisions import greedy
 from engine.analysis.reasons import SENTENCES, by_threshold
 from engine.analysis.scene import Scene, share
 from engine.analysis.words import Pieces, count, number, quoted
+from engine.errors import ConfigError, shown
 from engine.threshold import Threshold
 from engine.trace import outcome
 from engine.trace.events import Node, Round, RunStarted, Token
@@ -29,18 +31,41 @@ def why(
     comparisons from there.
 
     Raises:
-        IndexError: the round has no such node or position.
+        IndexError: the round has no such node or position. ConfigError: no head or round of a trace.
     """
+    if not isinstance(head, RunStarted) or not isinstance(event, Round):
+        wrong = event if isinstance(head, RunStarted) else head
+        raise ConfigError(
+            f"A sentence is about the head of a trace and one of its rounds, `trace.head` and `trace.rounds[0]`, not "
+            f"{shown(wrong)}."
+        )
     known, declared = _Texts(event, pieces or {}), (thresholds or {}).get(head.rule)
     if isinstance(node, int) and event.canvas is not None:
         return cell_words(event, node, known)
     if node is not None:
-        index = event.nodes.index(node) if isinstance(node, Node) else node
+        index = event.nodes.index(node) if isinstance(node, Node) else _place(node, 0, len(event.nodes), "node")
         return _node(Scene(head, event, index, known, declared))
     if token is not None:
-        one = event.tokens[token - event.start] if isinstance(token, int) else token
+        first, emitted = event.start, event.tokens
+        one = token if isinstance(token, Token) else emitted[_place(token, first, len(emitted), "position") - first]
         return _token(head, event, one, known, declared)
     return " ".join(filter(None, (_round(event), _beside(event), _adapted(head, event))))
+
+
+def _place(given: object, first: int, count: int, what: str) -> int:
+    """A node's index or a token's position, of those that the round has.
+
+    Raises:
+        IndexError: it has no such one.
+    """
+    try:
+        place = operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        place = -1
+    if not first <= place < first + count:
+        has = f"from {first} to {first + count - 1}" if count else "none"
+        raise IndexError(f"The round has no {what} {shown(given)}: it has {has}.")
+    return place
 
 
 def _beside(event: Round) -> str:

@@ -9,7 +9,7 @@ prompt and turns of one conversation never count as independent.
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Hashable, Iterable, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from engine.tasks import check_answer
 from engine.tasks.marking import TASKS, Marking, marking
 from engine.tasks.references import Array, Corpus, summarised, translated
 from engine.trace.store import Trace
+from engine.trace.sums import as_list
 
 Name = tuple[Any, ...]  # what makes two responses a pair: task, prompt, temperature, limit, repeat
 Found = dict[str, Interval | None]
@@ -50,7 +51,7 @@ class Response:
 Responses = dict[Name, Response]
 
 
-def quality(runs: Sequence[Trace], plain: Sequence[Trace] = ()) -> dict[str, Any]:
+def quality(runs: Trace | Iterable[Trace], plain: Trace | Iterable[Trace] = ()) -> dict[str, Any]:
     """Every measure that fits the tasks of the runs, as JSON types; one that does not fit is absent.
 
     `accuracy` is the share of right answers (pass@1, mean over repeats), `majority` that of the majority over the
@@ -59,8 +60,12 @@ def quality(runs: Sequence[Trace], plain: Sequence[Trace] = ()) -> dict[str, Any
     outputs. Intervals are 95 % over prompts, a conversation counting as one: Wilson's score for shares, Bonett and
     Price's for differences of shares, Student's t for other means and differences, and for BLEU and chrF with a prompt
     left out at a time.
+
+    Raises:
+        ConfigError: something that is no trace.
     """
-    return measures(responses(runs), responses(plain), {task_of(trace) for trace in runs})
+    ours = as_list(runs)
+    return measures(responses(ours), responses(plain), {task_of(trace) for trace in ours})
 
 
 def measures(ours: Responses, theirs: Responses, tasks: Set[str]) -> dict[str, Any]:
@@ -94,9 +99,14 @@ def quality_of(ours: Responses, theirs: Responses, tasks: Set[str]) -> Found:
     return found
 
 
-def responses(runs: Sequence[Trace]) -> Responses:
-    """The responses of some runs by the name that pairs them."""
-    return {name: response(name[:-1], trace) for name, trace in zip(pair_names(runs), runs, strict=True)}
+def responses(runs: Trace | Iterable[Trace]) -> Responses:
+    """The responses of some runs by the name that pairs them.
+
+    Raises:
+        ConfigError: something that is no trace.
+    """
+    kept = as_list(runs)
+    return {name: response(name[:-1], trace) for name, trace in zip(pair_names(kept), kept, strict=True)}
 
 
 def response(prompt: Name, trace: Trace) -> Response:

@@ -12,9 +12,10 @@ from typing import Any, cast
 from engine.analysis.identities import identities
 from engine.errors import ConfigError, TraceError
 from engine.files import marks
-from engine.files.places import as_path, near, there
+from engine.files.places import as_path, near
 from engine.trace import outcome
 from engine.trace.store import MAX_BYTES, MAX_NODES, Trace, contents, unpack
+from engine.trace.sums import as_trace
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 MAX_RUNS = 200
@@ -49,17 +50,27 @@ def traces_in(folder: str | os.PathLike[str]) -> list[Path]:
     """The traces of a folder and of those below it; of a file itself.
 
     Raises:
-        ConfigError: there are none, or there is no such folder.
+        ConfigError: there are none, or there is no such folder. OSError: it, or one below it, may not be looked into.
     """
     folder = as_path(folder)
-    if not there(folder):
+    if not folder.exists():
         raise ConfigError(f"There is no file or folder {folder}.{near(str(folder), Path.exists)}")
-    files = sorted(p for p in folder.rglob("*") if p.name.endswith(ENDINGS)) if folder.is_dir() else [folder]
+    files = sorted(_below(folder)) if folder.is_dir() else [folder]
     if not files or not files[0].is_file():
         raise ConfigError(
             f"There are no traces in {folder}: write some with `python -m engine compare ... --out {folder}`."
         )
     return files
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The traces below a folder; one that may not be looked into is an error, since runs would be left out unsaid."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for at, _, names in os.walk(folder, onerror=refuse):
+        yield from (Path(at, name) for name in names if name.endswith(ENDINGS))
 
 
 def named(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -103,8 +114,12 @@ def read_runs(
 
 
 def draft_tokens(trace: Trace) -> int:
-    """How many draft tokens a trace holds, those left out of a draft included."""
-    return sum(map(outcome.nodes, trace.rounds))
+    """How many draft tokens a trace holds, those left out of a draft included.
+
+    Raises:
+        ConfigError: something that is no trace.
+    """
+    return sum(map(outcome.nodes, as_trace(trace).rounds))
 
 
 def _sound(trace: Trace) -> Trace:

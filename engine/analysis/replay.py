@@ -15,6 +15,7 @@ from engine.trace import outcome
 from engine.trace.events import Node, Round
 from engine.trace.outcome import REJECTED
 from engine.trace.store import Trace
+from engine.trace.sums import as_trace
 
 LARGEST = 1e300  # of a moved knob
 LIMIT = 1e-6  # of a threshold that was computed from the knobs and is so again
@@ -62,8 +63,9 @@ def replay(trace: Trace, threshold: Threshold | None) -> Replay:
     `engine.rules.THRESHOLDS.get(trace.head.rule)`.
 
     Raises:
-        ConfigError: the trace was recorded lightly and has no decisions.
+        ConfigError: no trace, or one that was recorded lightly and has no decisions.
     """
+    as_trace(trace)
     if trace.head.rule == beams.RULE:
         return _followed(trace)
     if any(map(outcome.in_place, trace.rounds)):
@@ -136,9 +138,10 @@ def what_if(trace: Trace, threshold: Threshold | None, /, **knobs: KnobValue) ->
     differs. `threshold` is that of `replay`.
 
     Raises:
-        ConfigError: a knob that is no threshold of this run, a value that is no number, or a trace that was recorded
-            lightly.
+        ConfigError: a knob that is no threshold of this run, a value that is no number, no trace, or one that was
+            recorded lightly.
     """
+    as_trace(trace)
     movable = [name for name in (settings(threshold) if threshold else ()) if name in trace.head.knobs]
     for name, value in knobs.items():
         if name not in movable:

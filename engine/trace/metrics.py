@@ -10,7 +10,7 @@ from typing import Any
 from engine.errors import ConfigError
 from engine.trace import outcome
 from engine.trace.events import RunStarted
-from engine.trace.sums import Recorded, Sums, as_list, speedups
+from engine.trace.sums import Recorded, Sums, as_list, as_trace, speedups
 
 
 def metrics(trace: Recorded, baseline: Recorded | None = None) -> dict[str, Any]:
@@ -76,7 +76,12 @@ def check_baseline(trace: Recorded, baseline: Recorded) -> None:
 
 
 def unfair(trace: Recorded, baseline: Recorded) -> str:
-    """What makes a quotient of the two speeds mean nothing, for example "another prompt"; empty if it is fair."""
+    """What makes a quotient of the two speeds mean nothing, for example "another prompt"; empty if it is fair.
+
+    Raises:
+        ConfigError: something that is no trace.
+    """
+    as_trace(trace), as_trace(baseline)
     if any(map(outcome.drafts, baseline.rounds)):
         return "a draft"
     if baseline.head.guarantee == "lossy":

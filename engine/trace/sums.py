@@ -37,12 +37,24 @@ def as_list(traces: Run | Iterable[Run]) -> list[Run]:
     Raises:
         ConfigError: something that is none.
     """
-    alone = _is_trace(traces) or isinstance(traces, str | bytes) or not isinstance(traces, Iterable)
-    kept: list[Any] = [traces] if alone else list(cast(Iterable[Any], traces))
-    for one in kept:
-        if not _is_trace(one):
-            raise ConfigError(f"A trace is wanted, not {shown(one)}: `Trace.load(path)` reads one from a file.")
-    return kept
+    if _is_trace(traces) or isinstance(traces, str | bytes):
+        return [as_trace(traces)]
+    try:
+        kept: list[Any] = list(cast(Iterable[Any], traces))
+    except TypeError:  # nothing that goes on, whatever it says of itself
+        kept = [traces]
+    return [as_trace(one) for one in kept]
+
+
+def as_trace(given: Any) -> Any:
+    """One trace, itself.
+
+    Raises:
+        ConfigError: something that is none, such as a list of them.
+    """
+    if not _is_trace(given):
+        raise ConfigError(f"A trace is wanted, not {shown(given)}: `Trace.load(path)` reads one from a file.")
+    return given
 
 
 def _is_trace(given: object) -> bool:

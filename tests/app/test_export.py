@@ -5,7 +5,7 @@ import gzip
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -146,6 +146,12 @@ def test_bad_input_is_one_line(tmp_path, capsys, monkeypatch):
         assert main(["--case", "first_look", "--out", f"{tmp_path}/{out}"]) == 2
         assert told in capsys.readouterr().err
     assert not (tmp_path / "sub" / "page.html").exists()
+    for wrong, told in (
+        (Content(cast(Any, 5)), "A trace is wanted, not 5"),
+        (Content(cases="first_lok"), "'first_lok'. Did you"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            export(wrong)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     assert main(["--case", "first_look", "--out", ""]) == 2
@@ -178,9 +184,17 @@ def test_a_notebook_shows_runs_in_a_frame(traces):
     assert isinstance(shown, Shown) and len(shown.traces) == 3
     drawn = shown._repr_html_()
     assert drawn.startswith('<iframe style="width:100%;height:400px') and "views=score" in drawn
-    calls: tuple[tuple[Any, ...], ...] = ((), ([],), ("text",), (traces[0], 1))
-    for wrong in calls:
-        with pytest.raises(ConfigError, match="one or more traces"):
+    assert show(iter(traces)).traces == tuple(traces), "what Lab.trajectories gives, one after another"
+    assert Shown(traces[0]).traces == (traces[0],)
+    calls: tuple[tuple[tuple[Any, ...], str], ...] = (
+        ((), "One or more traces"),
+        (([],), "One or more traces"),
+        (("text",), "A trace is wanted, not 'text'"),
+        ((traces[0], 1), "A trace is wanted, not 1"),
+        ((traces[0].events,), "A trace is wanted, not RunStarted"),
+    )
+    for wrong, told in calls:
+        with pytest.raises(ConfigError, match=told):
             show(*wrong)
     for height in ('1" onload="x', None, 0, 10**6, True):
         with pytest.raises(ConfigError, match="height must be an integer from 1 to 10000 pixels"):

@@ -115,7 +115,7 @@ def test_other_prompts_and_targets_are_refused() -> None:
     with pytest.raises(ConfigError, match="targets"):
         divergence(ar([CAT]), ar([DOG], models={"target": {"id": "u"}}))
     wrong: Any = "ar.jsonl"
-    for pair in ((wrong, ar([CAT])), (ar([CAT]), wrong)):
+    for pair in ((wrong, ar([CAT])), (ar([CAT]), wrong), ([ar([CAT])], ar([CAT]))):
         with pytest.raises(ConfigError, match="A trace is wanted"):
             divergence(*pair)
 

@@ -2,10 +2,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from engine.analysis.explain import why
 from engine.analysis.reasons import SENTENCES
+from engine.errors import ConfigError
 from engine.rules import RULES, THRESHOLDS
 from engine.trace.events import Cell, Node, Round, RunStarted
 from engine.trace.records import Reason
@@ -337,6 +339,24 @@ def test_tokens() -> None:
     small.tokens[0].origin = "relaxed"
     assert explain(small, 0).startswith("Drafted: `cat` was proposed and accepted by a lossy rule; ")
     assert why(trace.head, trace.rounds[0], token=trace.tokens[0]) == why(trace.head, trace.rounds[0], token=0)
+
+
+def test_a_place_that_a_round_does_not_have_is_no_other_one() -> None:
+    trace = sd()
+    last = trace.rounds[1]
+    assert last.start > 0 and why(trace.head, last, token=np.int64(last.start)) == why(  # type: ignore[arg-type]
+        trace.head, last, token=last.start
+    )
+    ends = last.start + len(last.tokens)
+    for place in (0, last.start - 1, ends, 1.5, None.__class__):
+        with pytest.raises(IndexError, match=rf"no position .*: it has from {last.start} to {ends - 1}"):
+            why(trace.head, last, token=place)  # type: ignore[arg-type]
+    for place in (-1, len(last.nodes), 1.5):
+        with pytest.raises(IndexError, match=r"no node .*: it has from 0 to"):
+            why(trace.head, last, node=place)  # type: ignore[arg-type]
+    for given in ((trace, last), (trace.head, trace), (trace.head, 0)):
+        with pytest.raises(ConfigError, match=r"`trace\.head` and `trace\.rounds\[0\]`, not "):
+            why(*given)  # type: ignore[arg-type]
 
 
 def test_rounds() -> None:

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import sacrebleu
 
 from engine.analysis.intervals import as_json, gap_interval, share_interval, wilson
 from engine.analysis.quality import quality
+from engine.errors import ConfigError
 from engine.trace.events import RunEnded
 from engine.trace.store import Trace
 from tests.engine.analysis.made import ar, head
@@ -32,6 +34,10 @@ def test_shares_lengths_and_differences_are_paired_by_prompt() -> None:
     plain = [said(WRONG, "c"), said(RIGHT, "a"), said(WRONG, "b", length=9)]  # in another order
     found = quality(ours, plain)
     assert (found["responses"], found["prompts"], found["repeats"]) == (3, 3, 1)
+    assert quality(iter(ours), iter(plain)) == found, "whatever gives the runs, once"
+    for wrong in (None, 5, "runs", [5], np.array(1)):
+        with pytest.raises(ConfigError, match="A trace is wanted, not"):
+            quality(wrong)  # type: ignore[arg-type]
     assert found["accuracy"]["mean"] == pytest.approx(2 / 3) and found["accuracy_difference"]["mean"] == pytest.approx(
         1 / 3
     )

@@ -3,6 +3,7 @@
 import ast
 import gzip
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,7 +140,7 @@ def test_what_is_wrong_is_told_briefly() -> None:
         read_runs(changed(sd(), lambda events: events[-1].update(text="another")))
 
 
-def test_the_traces_of_a_folder_are_those_below_it_in_order(tmp_path: Path) -> None:
+def test_the_traces_of_a_folder_are_those_below_it_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("b.jsonl", "a/z.jsonl.gz", "a/c.jsonl", "note.txt", "d.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -153,6 +154,18 @@ def test_the_traces_of_a_folder_are_those_below_it_in_order(tmp_path: Path) -> N
     for read in (read_file, read_run):
         with pytest.raises(TraceError, match="named by a text or a path, not by 5"):
             read(5)  # type: ignore[arg-type]
+    listing = os.scandir
+
+    def closed(path: str | Path) -> Any:
+        if Path(path).name == "a":
+            raise PermissionError(13, "Permission denied", str(path))
+        return listing(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", closed)
+        for folder in (tmp_path, tmp_path / "a"):
+            with pytest.raises(PermissionError, match=r"a'$"):  # not the others alone, as though they were all
+                traces_in(folder)
     (tmp_path / "none").mkdir()
     for nothing, said in (
         (tmp_path / "none", f"no traces in {tmp_path / 'none'}"),

@@ -140,6 +140,9 @@ def test_light_traces_have_nothing_to_replay() -> None:
     for ask in (replay, what_if):
         with pytest.raises(ConfigError, match="lightly"):
             ask(light(greedy()))
+    for ask_any in (replays.replay, replays.what_if):
+        with pytest.raises(ConfigError, match=r"A trace is wanted, not \["):
+            ask_any([greedy()], None)  # type: ignore[arg-type]
     assert replay(ar([CAT])).checked == 0
 
 
