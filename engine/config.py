@@ -219,9 +219,12 @@ def token_ids(prompt: object) -> tuple[int, ...]:
         ConfigError: anything else.
     """
     refused = ConfigError(f"A prompt is a text or a list of token ids, not {shown(prompt)}.")
-    if not isinstance(prompt, Iterable) or isinstance(prompt, str | bytes | bytearray | Mapping):
+    if isinstance(prompt, str | bytes | bytearray | Mapping):
         raise refused
-    ids = [whole_number(one) for one in prompt]
+    try:
+        ids = [whole_number(one) for one in prompt]  # type: ignore[attr-defined]
+    except TypeError:  # nothing that goes on, whatever it says of itself
+        raise refused from None
     if None in ids:
         raise refused
     return tuple(one for one in ids if one is not None)

@@ -70,10 +70,20 @@ class Lab(Pair):
             AssetError: files are missing. ModelMismatch: the pair cannot work together, with the reason.
             EngineFault: out of memory.
         """
-        models = {role: str(ref) for role, ref in (("target", target), ("draft", draft)) if ref is not None}
-        heads = {role: str(ref) for role, ref in (*assets.items(), ("eagle3", eagle)) if ref is not None}
+        models = loading.references({"target": target, "draft": draft})
+        heads = loading.references({**assets, **({} if eagle is None else {"eagle3": eagle})})
         if eagle is not None and assets.get("eagle3") is not None:
             raise ConfigError("An EAGLE-3 head is given twice, as eagle and as eagle3: give it once.")
+        loading.texts(
+            {
+                "dtype": dtype,
+                "graphs": graphs,
+                "languages": languages,
+                "target_endpoint": "" if target_endpoint is None else target_endpoint,
+                "target_model": target_model,
+                "target_key": target_key,
+            }
+        )
         if target_endpoint is None and (target_model or target_key):
             raise ConfigError("target_model and target_key go with target_endpoint, which is not given.")
         found = loading.wanted(preset, models, heads, dtype, languages)

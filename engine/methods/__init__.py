@@ -5,7 +5,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from engine.config import Card, parse_method
-from engine.errors import ConfigError, unknown
+from engine.errors import ConfigError, shown, unknown
 from engine.methods.compose import composed
 
 FAMILIES = ("chains", "lookups", "trees", "judges", "nat")
@@ -43,7 +43,7 @@ def get_card(name: str) -> Card:
         ConfigError: with the nearest right name, or why the parts do not fit; knobs stand behind the name.
     """
     if not isinstance(name, str):
-        raise ConfigError(f"A method is named by a text, such as 'sd', not {name!r}.")
+        raise ConfigError(f"A method is named by a text, such as 'sd', not {shown(name)}.")
     known = {card.name: card for card in CARDS}
     if card := known.get(name) or composed(name):
         return card

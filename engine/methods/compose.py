@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.config import Card, Guarantee, Knob, KnobValue
 from engine.drafters import DRAFTERS
-from engine.errors import ConfigError, unknown
+from engine.errors import ConfigError, shown, unknown
 from engine.loop import Method
 from engine.parts import Drafter, Kit, Rule, Shape, own_rule, title_of
 from engine.rules import RULES
@@ -114,7 +114,7 @@ def compose(*, drafter: str, shape: str, rule: str, **knobs: KnobValue) -> Card:
     """
     for part in (drafter, shape, rule):
         if not isinstance(part, str):
-            raise ConfigError(f"A part is named by a text, such as 'model', 'chain', 'exact', not {part!r}.")
+            raise ConfigError(f"A part is named by a text, such as 'model', 'chain', 'exact', not {shown(part)}.")
     card = make_card(
         name=PLUS.join((drafter, shape, rule)),
         title=titled(*parts(drafter, shape, rule)),

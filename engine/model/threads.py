@@ -15,8 +15,9 @@ from time import monotonic, perf_counter
 
 import torch
 
+from engine.config import whole_number
 from engine.draft import EMPTY, Draft, chain
-from engine.errors import ConfigError
+from engine.errors import ConfigError, shown
 from engine.model.forks import FORKS
 from engine.model.model import Model
 from engine.model.session import Session
@@ -126,6 +127,6 @@ def _count(wanted: int | str) -> int:
     if isinstance(wanted, str) and wanted.isdecimal():
         wanted = int(wanted)
     most = max(MOST, MANY * (os.cpu_count() or 1))
-    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= most:
-        raise ConfigError(f"threads must be 'auto' or an integer from 1 to {most}, not {wanted!r}.")
-    return wanted
+    if (count := whole_number(wanted)) is None or not 1 <= count <= most:
+        raise ConfigError(f"threads must be 'auto' or an integer from 1 to {most}, not {shown(wanted)}.")
+    return count

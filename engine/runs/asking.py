@@ -1,6 +1,6 @@
 """What a user asks of a run on a loaded pair, options and knobs by name, and the checked configuration of it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -39,9 +39,10 @@ class Options:
         """
         if self.stop is None or isinstance(self.stop, str):
             return () if self.stop is None else (self.stop,)
-        if not isinstance(self.stop, Iterable):
-            raise ConfigError(f"stop must be a text or several, not {self.stop!r}.")
-        return tuple(self.stop)
+        try:
+            return tuple(self.stop)
+        except TypeError:  # nothing that goes on, whatever it says of itself
+            raise ConfigError(f"stop must be a text or several, not {shown(self.stop)}.") from None
 
 
 DECODING = frozenset(item.name for item in fields(Options))
@@ -57,7 +58,7 @@ def ready(
     """
     card, options, knobs = asked(pair, method, given)
     if reuse is not None and not isinstance(reuse, Method):
-        raise ConfigError(f"What is reused is a method of `Lab.living`, not {reuse!r}.")
+        raise ConfigError(f"What is reused is a method of `Lab.living`, not {shown(reuse)}.")
     if reuse is not None and reuse.card.name != card.name:
         raise ConfigError(f"The method to reuse is {reuse.card.name}, not {card.name}.")
     if reuse is not None and reuse.owner is not pair:
@@ -105,7 +106,7 @@ def asked(pair: Pair, method: str | Card, given: Mapping[str, Any]) -> tuple[Car
     if not isinstance(options.chat, bool):
         raise ConfigError(f"chat must be True or False, not {shown(options.chat)}.")
     if options.extras is not None and not isinstance(options.extras, Mapping):
-        raise ConfigError(f"extras must be names with values, such as {{'task': 'mine'}}, not {options.extras!r}.")
+        raise ConfigError(f"extras must be names with values, such as {{'task': 'mine'}}, not {shown(options.extras)}.")
     try:
         check_extras(options.extras or {})
     except TraceError as error:  # when the run is over it would be too late

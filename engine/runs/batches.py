@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from engine.config import Card, RunConfig, whole_number
-from engine.errors import ConfigError, EngineFault
+from engine.errors import ConfigError, EngineFault, shown
 from engine.model import Model
 from engine.model.together import Crew, JoinedDecoder, packing_of
 from engine.runs.asking import asked, configure
@@ -26,12 +26,12 @@ def run_batch(
 ) -> list[Trace]:
     """See `engine.lab.Lab.run_batch`."""
     if isinstance(prompts, str) or not isinstance(prompts, Sequence):
-        raise ConfigError(f"prompts must be a list of prompts, not {prompts!r}.")
+        raise ConfigError(f"prompts must be a list of prompts, not {shown(prompts)}.")
     if not prompts:
         raise ConfigError("prompts must hold at least one prompt, and this list is empty.")
     card, options, knobs = asked(pair, method, given)
     if whole_number(options.seed) is None:
-        raise ConfigError(f"seed is one number, from which rows count on, not {options.seed!r}.")
+        raise ConfigError(f"seed is one number, from which rows count on, not {shown(options.seed)}.")
     if card.writer == "nat":
         raise ConfigError(f"{card.title} writes one text at a time, and passes are not joined: run prompts in turn.")
     marked = [

@@ -1,12 +1,13 @@
 """Which models and assets to load: from a preset's name, or from ids and folders; and loading the models."""
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from engine.config import LAB_OPTIONS, Calibration
 from engine.drafters import DRAFTERS
-from engine.errors import AssetError, ConfigError, unknown
+from engine.errors import AssetError, ConfigError, shown, unknown
 from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.forecast import Forecast
@@ -66,6 +67,29 @@ def wanted(
         if (kind := role.split(":")[0]) not in LOADERS:
             raise ConfigError(unknown("option or asset role", kind, (*LAB_OPTIONS, *LOADERS)))
     return Wanted(models, assets, dtype, preset is not None, calibrated, forecasts, languages)
+
+
+def references(given: Mapping[str, str | os.PathLike[str] | None]) -> dict[str, str]:
+    """Folders and hub ids by role, of those that are given.
+
+    Raises:
+        ConfigError: one is neither a text nor a path.
+    """
+    for role, ref in given.items():
+        if ref is not None and not isinstance(ref, str | os.PathLike):
+            raise ConfigError(f"The {role} is named by a Hugging Face id or a folder, not by {shown(ref)}.")
+    return {role: str(ref) for role, ref in given.items() if ref is not None}
+
+
+def texts(settings: Mapping[str, object]) -> None:
+    """Nothing where settings are texts.
+
+    Raises:
+        ConfigError: one is none.
+    """
+    for name, value in settings.items():
+        if not isinstance(value, str):
+            raise ConfigError(f"{name} must be a text, not {shown(value)}.")
 
 
 def needs(drafter: str) -> tuple[str, ...]:

@@ -1,13 +1,13 @@
 """Mining AutoJudge's labels on a loaded pair: with its draft model, or with an EAGLE head as it drafts (register
 A9)."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from engine.errors import AssetError, ConfigError, unknown
+from engine.errors import AssetError, ConfigError, shown, unknown
 from engine.judge.continuation import LocalTarget
 from engine.judge.criterion import Criterion
 from engine.judge.events import MiningEvent
@@ -30,14 +30,17 @@ def mine(
     pair: Pair, task: str, found: Sequence[Problem], path: Path, settings: Mapping[str, Any]
 ) -> Generator[MiningEvent, None, None]:
     """Which mismatches of target and draft change the answer; see `engine.lab.Lab.mine`."""
+    problems = list(found) if isinstance(found, Iterable) else [found]
+    if wrong := [one for one in problems if not isinstance(one, Problem)]:
+        raise ConfigError(f"Problems are mined, as `engine.tasks.load_problems` gives them, not {shown(wrong[0])}.")
     models, judges = miners(pair), dict[str, Judge]()
     for role in (role for role in pair.roles("judge") if role in pair.asset_paths):
         with suppress(AssetError):
             judges[role] = pair.asset(role)
     known = [item.name for item in fields(Mining)]
-    if wrong := next((name for name in settings if name not in known), None):
-        raise ConfigError(unknown("mining setting", wrong, known))
-    return local_mine(task, found, models, path, Mining(**settings), judges, pair.lock)
+    if odd := next((name for name in settings if name not in known), None):
+        raise ConfigError(unknown("mining setting", odd, known))
+    return local_mine(task, problems, models, path, Mining(**settings), judges, pair.lock)
 
 
 def miners(pair: Pair) -> dict[str, Model]:

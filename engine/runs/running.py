@@ -15,7 +15,7 @@ import torch
 from engine.config import Card, RunConfig
 from engine.costs import Costs
 from engine.draft import chain
-from engine.errors import ConfigError, EngineFault
+from engine.errors import ConfigError, EngineFault, shown
 from engine.loop import Decoding, Method
 from engine.methods import get_card
 from engine.methods.compose import build
@@ -227,8 +227,11 @@ def teacher_forced_entropies(pair: Pair, prompt: str, solution: str, chat: bool 
     """The target's entropy, nats, before each token of a given solution and after its last.
 
     Raises:
-        ConfigError: prompt and solution do not fit the context.
+        ConfigError: prompt and solution do not fit the context, or are none.
     """
+    if not isinstance(solution, str) or not isinstance(chat, bool):
+        wrong = f"chat must be True or False, not {shown(chat)}."
+        raise ConfigError(wrong if isinstance(solution, str) else f"A solution is a text, not {shown(solution)}.")
     ids = pair.target.tokenizer.encode(prompt, chat)
     forced = list(pair.target.tokenizer.hf(solution, add_special_tokens=False)["input_ids"])
     pair.check_fit([*ids, *forced])

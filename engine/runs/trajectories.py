@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.config import TRAJECTORY_TEMPERATURE, TRAJECTORY_TOKENS, Card, RunConfig, whole_number
-from engine.errors import ConfigError
+from engine.errors import ConfigError, shown
 from engine.loop import Method
 from engine.runs.asking import ready
 from engine.runs.pair import Pair
@@ -42,7 +42,7 @@ def follow(
         ConfigError: at once, as `running.stream`, and for n below 1.
     """
     if (times := whole_number(n)) is None or times < 1:
-        raise ConfigError(f"n must be an integer >= 1, not {n!r}.")
+        raise ConfigError(f"n must be an integer >= 1, not {shown(n)}.")
     options = {**DEFAULTS, **given}
     card, _, config = ready(pair, method, prompt, options, keep)
     return _follow(pair, card, prompt, times, options, replace(config, seed=0), keep)

@@ -14,6 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 import torch
 
@@ -21,7 +22,7 @@ import engine.runs.pair
 import engine.runs.running
 from engine.errors import AssetError, ConfigError, EngineFault, ModelMismatch
 from engine.lab import Lab
-from engine.methods import CARDS
+from engine.methods import CARDS, get_card
 from engine.methods.compose import build
 from engine.model import Session, threads
 from engine.runs.assets import describe
@@ -73,6 +74,13 @@ def test_loading_a_pair_from_folders(zoo: Zoo) -> None:
         ({"preset": 5}, "Unknown preset 5"),
         ({"preset": "models/mine"}, "a folder or Hugging Face id is given as target"),
         ({"target": "x", "eagle": "y", "eagle3": "z"}, "is given twice"),
+        ({"target": 5}, "The target is named by a Hugging Face id or a folder, not by 5"),
+        ({"preset": "tiny", "draft": b"x"}, "The draft is named by"),
+        ({"preset": "tiny", "eagle": ["x"]}, "The eagle3 is named by"),
+        ({"preset": "tiny", "medusa": 5}, "The medusa is named by"),
+        ({"preset": "tiny", "dtype": ["float32"]}, "dtype must be a text, not"),
+        ({"preset": "tiny", "target_endpoint": 5}, "target_endpoint must be a text, not 5"),
+        ({"preset": "tiny", "languages": None}, "languages must be a text, not None"),
         ({"target": "x", "target_model": "y"}, "go with target_endpoint, which is not given"),
         ({"target": "x", "target_key": "y"}, "go with target_endpoint, which is not given"),
     ],
@@ -97,6 +105,12 @@ def test_a_draft_with_another_tokenizer_drafts_but_does_not_write_alone(zoo: Zoo
         lab.run("draft_alone", [5])
     with pytest.raises(ConfigError, match="one tokenizer"):
         next(lab.mine("arithmetic", [], tmp_path / "mined.jsonl"))
+    for wrong in (None, "ab", [5]):
+        with pytest.raises(ConfigError, match=r"as `engine\.tasks\.load_problems` gives them, not"):
+            lab.mine("arithmetic", cast(Any, wrong), tmp_path / "mined.jsonl")
+    for solution, chat, told in ((5, False, "A solution is a text"), ("a", 1, "chat must be True or False")):
+        with pytest.raises(ConfigError, match=told):
+            lab.teacher_forced_entropies("a", cast(Any, solution), cast(Any, chat))
 
 
 def test_a_draft_that_is_nowhere_is_refused(zoo: Zoo) -> None:
@@ -169,6 +183,9 @@ def test_padded_heads_are_cut_to_the_common_ids(zoo: Zoo) -> None:
         ("sd", "ab", {"chat": 1}, "chat must be True or False, not 1"),
         ("sd", "ab", {"reuse": 5}, "a method of `Lab.living`, not 5"),
         (None, "ab", {}, "named by a text, such as 'sd', not None"),
+        ("sd", "ab", {"reuse": get_card("sd")}, r"`Lab\.living`, not .{50,105}\.$"),
+        ("sd", "ab", {"stop": np.array(1)}, "a text or several, not array"),
+        ("sd", np.array(1), {}, "A prompt is a text or a list of token ids, not array"),
     ],
 )
 def test_impossible_requests_are_refused_before_anything_runs(

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 import torch
 
@@ -52,6 +53,7 @@ def test_auto_measures_each_number_on_the_model(zoo: Zoo, monkeypatch):
 def test_the_users_number_is_taken_unmeasured(zoo: Zoo):
     model = zoo.model("llama")
     assert settle(model, "3").count == torch.get_num_threads() == 3
+    assert settle(model, np.int64(2)).count == torch.get_num_threads() == 2  # type: ignore[arg-type]
     chosen = settle(model, "auto", environ={"OMP_NUM_THREADS": "2"})
     assert (chosen.count, torch.get_num_threads(), dict(chosen.seconds)) == (2, 2, {})
     assert "OMP_NUM_THREADS" in str(chosen)
