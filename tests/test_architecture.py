@@ -40,6 +40,20 @@ def tracked() -> list[Path]:
     return [path for name in found.stdout.decode().split("\0") if name and (path := ROOT / name).is_file()]
 
 
+IN_PLACE = {
+    "engine/cli/readme.py",
+    "engine/bench/enlarged.py",
+    "engine/training/models.py",
+}  # of git, and into new folders
+
+
+def test_files_are_written_whole_or_not_at_all() -> None:
+    """A disk that fills up, or a kill, leaves the old file: `engine.files.written` puts a new one in its place."""
+    bare = re.compile(r"\.write_(text|bytes)\(|\.open\([\"']w")
+    found = {path.relative_to(ROOT).as_posix() for path in sources("engine") if bare.search(path.read_text("utf-8"))}
+    assert found - {"engine/status.py"} == IN_PLACE
+
+
 def test_import_contracts() -> None:
     """The contracts of pyproject.toml: layers, torch-free rooms, independent parts."""
     done = subprocess.run(

@@ -21,6 +21,7 @@ from engine.analysis.judge import (
 )
 from engine.analysis.words import estimate
 from engine.errors import AssetError, ModelMismatch
+from engine.files.written import write
 from engine.judge.classifier import Fit, Settings, scores_of, train, unseen
 from engine.judge.equivalence import parse
 from engine.judge.events import Label, PromptFinished
@@ -204,7 +205,7 @@ def save(judge: Judge, fit: Fit, folder: Path, command: str) -> None:
     parts = {"coef": fit.coef, "mean": fit.mean, "scale": fit.scale}
     tensors = {name: torch.from_numpy(value).float().contiguous() for name, value in parts.items()}
     judge.save(folder, tensors | {"intercept": torch.tensor([fit.intercept], dtype=torch.float32)})
-    (folder / "README.md").write_text(card(judge, command), encoding="utf-8")
+    write(folder / "README.md", card(judge, command).encode())
 
 
 def card(judge: Judge, command: str) -> str:

@@ -105,7 +105,7 @@ class StaticAutomaton:
         """Write arrays and card."""
         folder.mkdir(parents=True, exist_ok=True)
         write(folder / "automaton.safetensors", packed({name: getattr(self, name) for name in NAMES}))
-        (folder / "card.json").write_text(json.dumps(self.card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write(folder / "card.json", (json.dumps(self.card, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def build_static(texts: Iterable[Sequence[int]], card: dict[str, Any] | None = None) -> StaticAutomaton:

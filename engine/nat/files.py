@@ -70,7 +70,7 @@ def save_nat(system: System, folder: Path) -> None:
     weights = {name: value.detach().to(torch.bfloat16).contiguous() for name, value in system.state_dict().items()}
     write(folder / "model.safetensors", packed(weights, {"format": "pt"}))
     config = {"model_type": "nat", "kind": system.kind} | asdict(system.decoder.shape)
-    (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+    write(folder / "config.json", (json.dumps(config, indent=1) + "\n").encode())
 
 
 def load_nat(path: Path, target: Model) -> System:

@@ -108,7 +108,7 @@ def save_likelihood(folder: Path, weight_F: Tensor, bias: float, meta: dict[str,
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {"weight": weight_F.float().contiguous(), "bias": torch.tensor([bias], dtype=torch.float32)}
     write(folder / LINE, packed(tensors))
-    (folder / META).write_text(json.dumps(meta, indent=1) + "\n")
+    write(folder / META, (json.dumps(meta, indent=1) + "\n").encode())
 
 
 def load_likelihood(path: Path, target: Model) -> LikelihoodReward:

@@ -14,6 +14,7 @@ from typing import Any
 
 from engine.errors import AssetError, ModelMismatch
 from engine.files.documents import fits, read_object
+from engine.files.written import write
 
 MOST_BINS = 64
 OTHERS = "strata-*.json"  # beside a folder's strata.json
@@ -59,7 +60,7 @@ class Strata:
     def save(self, path: str | Path) -> None:
         """Write the JSON file that the engine reads."""
         data = {"kind": "strata", **self.card, "thresholds": list(self.thresholds)}
-        Path(path).write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write(Path(path), (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def load_strata(path: str | Path, revision: str = "") -> Strata:

@@ -12,6 +12,7 @@ from typing import Any
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 from engine.files.written import ready
+from engine.files.written import write as written
 
 TRAINING = "training.json"  # written by the export, read here
 SUMS = "SHA256SUMS"
@@ -76,8 +77,8 @@ def write(folder: Path, role: str, metrics: dict[str, Any], command: str) -> Non
     training = json.loads((folder / TRAINING).read_text())
     config = json.loads((folder / "config.json").read_text())
     card = {"role": role, "training": training, "evaluation": {"command": command, **metrics}}
-    (folder / "card.json").write_text(json.dumps(card, indent=1) + "\n")
-    (folder / "README.md").write_text(_page(role, config, training, card["evaluation"]))
+    written(folder / "card.json", (json.dumps(card, indent=1) + "\n").encode())
+    written(folder / "README.md", _page(role, config, training, card["evaluation"]).encode())
 
 
 def _page(role: str, config: dict[str, Any], training: dict[str, Any], evaluation: dict[str, Any]) -> str:
@@ -154,7 +155,7 @@ def write_sums(root: Path) -> None:
     """Write SHA256SUMS over all files below `root` but those of `TOLD`, as `sha256sum -c` reads it."""
     files = sorted(p for p in root.rglob("*") if p.is_file() and p.name not in TOLD)
     lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(root).as_posix()}\n" for p in files]
-    (root / SUMS).write_text("".join(lines))
+    written(root / SUMS, "".join(lines).encode())
 
 
 def renew_sums(root: Path) -> None:

@@ -170,8 +170,8 @@ def export(trainer: HeadTrainer, folder: Path) -> None:
     weights = {n: p.detach().to(torch.bfloat16).contiguous() for n, p in trainer.params.items()}
     weights |= {n: t.to(torch.bfloat16) if t.is_floating_point() else t for n, t in trainer.recipe.frozen.items()}
     write(folder / "model.safetensors", packed({n: t.cpu().contiguous() for n, t in weights.items()}))
-    (folder / "config.json").write_text(json.dumps(trainer.recipe.config, indent=1) + "\n")
-    (folder / TRAINING).write_text(json.dumps(_record(trainer), indent=1) + "\n")
+    write(folder / "config.json", (json.dumps(trainer.recipe.config, indent=1) + "\n").encode())
+    write(folder / TRAINING, (json.dumps(_record(trainer), indent=1) + "\n").encode())
 
 
 def _record(trainer: HeadTrainer) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from engine.config import Card
+from engine.files.written import write
 from engine.lab import Lab
 from engine.model import load_model
 from engine.tasks import FAMILIES, SOURCED, load_problems
@@ -116,9 +117,8 @@ def write_card(
     """card.json and README.md from the training record and the measurement; no number is typed by hand."""
     training = json.loads((folder / TRAINING).read_text())
     target = training["settings"].get("target") or "assets/tiny/target"
-    (folder / "card.json").write_text(
-        json.dumps({"role": title, "training": training, "evaluation": {"command": command, **found}}, indent=1) + "\n"
-    )
+    told = {"role": title, "training": training, "evaluation": {"command": command, **found}}
+    write(folder / "card.json", (json.dumps(told, indent=1) + "\n").encode())
     names = list(dict.fromkeys(name for row in found.values() for name in row))
     lines = [
         f"# Draftscope {folder.resolve().parent.name}: {title}",
@@ -146,7 +146,7 @@ def write_card(
         *(f"| {_told(n)} | " + " | ".join(_cell(row.get(n)) for row in found.values()) + " |" for n in names),
         "",
     ]
-    (folder / "README.md").write_text("\n".join(lines))
+    write(folder / "README.md", "\n".join(lines).encode())
 
 
 def _measured_on(asked: Asked | None, training: dict[str, Any]) -> str:

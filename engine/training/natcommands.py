@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from engine.files.written import write
 from engine.kinds import COUNT, TO_FILE, TO_FOLDER
 from engine.model import load_model
 from engine.nat.files import SYSTEMS, begin_as, built, save_nat
@@ -171,7 +172,7 @@ def _publish(trainer: NatTrainer, options: argparse.Namespace) -> None:
     save_nat(trainer.model, folder)
     told = record.describe(trainer, "nat-train", _mixed)
     told |= {"target": trainer.target.revision}
-    (folder / TRAINING).write_text(json.dumps(told, indent=1) + "\n")
+    write(folder / TRAINING, (json.dumps(told, indent=1) + "\n").encode())
 
 
 def _mixed(mix: dict[str, Any]) -> str:

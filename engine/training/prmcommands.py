@@ -150,8 +150,8 @@ def check_again(options: argparse.Namespace) -> None:
     told = {name: row | bounds(found, labelled, name) for name, row in _by_writer(found, labelled).items()}
     card["fresh"] = {"command": _command("prm-check", options, CHECKED), "evaluation": told}
     if not options.no_cards:
-        (export / CARD).write_text(json.dumps(card, indent=1) + "\n")
-        (export / "README.md").write_text(_page(card, export.resolve().parent.name))
+        write(export / CARD, (json.dumps(card, indent=1) + "\n").encode())
+        write(export / "README.md", _page(card, export.resolve().parent.name).encode())
         renew_sums(export.parent)
         say_where(card=export)
     say(json.dumps(told, indent=1))
@@ -229,8 +229,8 @@ def _card(
         "evaluation": found,
         "versions": {name: version(name) for name in ("torch", "transformers", "safetensors")},
     }
-    (options.out / CARD).write_text(json.dumps(card, indent=1) + "\n")
-    (options.out / "README.md").write_text(_page(card, options.out.resolve().parent.name))
+    write(options.out / CARD, (json.dumps(card, indent=1) + "\n").encode())
+    write(options.out / "README.md", _page(card, options.out.resolve().parent.name).encode())
 
 
 def _by_writer(given: list[float], labelled: list[Labelled]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from transformers import PegasusForConditionalGeneration
 
+from engine.files.written import write
 from engine.heads.parallel import META
 from engine.kinds import COUNT, TO_FOLDER, place
 from engine.lab import Lab
@@ -262,4 +263,4 @@ def _publish(trainer: SourceTrainer, options: argparse.Namespace) -> None:
     told = record.describe(trainer, "source-train")
     models.export(trainer.model, trainer.tokenizer, out, told)
     if masks := trainer.settings.mix.masks:
-        (out / META).write_text(json.dumps({"mask": trainer.tokenizer.pad_token_id, "masks": masks}) + "\n")
+        write(out / META, (json.dumps({"mask": trainer.tokenizer.pad_token_id, "masks": masks}) + "\n").encode())

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -70,9 +71,15 @@ def test_a_value_on_a_threshold_lies_left() -> None:
     assert strata.low(3) == 2 and Strata(()).low(3) == 0
 
 
-def test_json_round_trip_and_refusals(tmp_path: Path) -> None:
+def test_json_round_trip_and_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     strata = stratify(steps(), card={"command": "x"})
     strata.save(tmp_path / "strata.json")
+    before = (tmp_path / "strata.json").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+        with pytest.raises(OSError, match="disk full"):
+            replace(strata, thresholds=strata.thresholds[:1]).save(tmp_path / "strata.json")
+    assert (tmp_path / "strata.json").read_bytes() == before and [*tmp_path.iterdir()] == [tmp_path / "strata.json"]
     again = load_strata(tmp_path)
     assert again == strata and again.card == json.loads(json.dumps(strata.card))
     for text, says in (
