@@ -117,7 +117,7 @@ def write(content: Content, out: str | os.PathLike[str]) -> list[Path]:
         ConfigError, TraceError: as `export`; no path. OSError: it cannot be written.
     """
     place = as_path(out)
-    if not str(out):  # it would stand for the working folder
+    if not str(out):  # it would be the working folder
         raise ConfigError("A page is written to a file or a folder, not to one named ''.")
     if not str(out).endswith("/") and not place.is_dir():
         in_a_folder(place)  # before the work is done
