@@ -21,7 +21,7 @@ def test_a_sign_and_a_bar_that_filter_keep_the_focus(visit):
         drawn(page)
         expect(sign).to_be_focused()
     page.keyboard.press("4")
-    bar = page.locator("[data-view='stage/shares'] .v-pick[tabindex='0']").nth(5)  # others of its name come before it
+    bar = page.locator("[data-view='stage/shares'] .v-pick[tabindex]").nth(5)  # others of its name come before it
     bar.focus()
     page.keyboard.press("Enter")
     page.wait_for_function("draftscope.store.filters.size === 1")
