@@ -29,8 +29,9 @@ WHOLE = nullcontext()
 
 
 class OneThread:
-    """Within it torch has the calling thread alone, and behind it as many as before. Other threads of this process are
-    not concerned: torch counts for each of them."""
+    """Within it torch has the calling thread alone, and behind it as many as before. Torch counts for each thread of
+    the process, but one that uses torch for the first time meanwhile begins with one as well: what runs on a pair
+    therefore says how many it has (`Pair.use_threads`)."""
 
     __slots__ = ("_count",)
 

@@ -40,7 +40,12 @@ def mine(
     known = [item.name for item in fields(Mining)]
     if odd := next((name for name in settings if name not in known), None):
         raise ConfigError(unknown("mining setting", odd, known))
-    return local_mine(task, problems, models, path, Mining(**settings), judges, pair.lock)
+    return _mined(pair, local_mine(task, problems, models, path, Mining(**settings), judges, pair.lock))
+
+
+def _mined(pair: Pair, events: Generator[MiningEvent, None, None]) -> Generator[MiningEvent, None, None]:
+    pair.use_threads()
+    yield from events
 
 
 def miners(pair: Pair) -> dict[str, Model]:

@@ -235,6 +235,7 @@ def teacher_forced_entropies(pair: Pair, prompt: str, solution: str, chat: bool 
     ids = pair.target.tokenizer.encode(prompt, chat)
     forced = list(pair.target.tokenizer.hf(solution, add_special_tokens=False)["input_ids"])
     pair.check_fit([*ids, *forced])
+    pair.use_threads()
     with pair.lock, torch.inference_mode():
         logits = pair.target.session(len(ids) + len(forced)).forward(ids, chain(forced)).logits
         return entropy(logits[:, : pair.vocab]).tolist()  # type: ignore[no-any-return]

@@ -3,7 +3,10 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -12,7 +15,9 @@ import torch
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.model import Session, threads
+from engine.model.sharing import OneThread
 from engine.model.threads import choices, fastest, settle
+from engine.tasks import load_problems
 from tests.engine.zoo import Zoo
 from tests.typed import some
 
@@ -173,6 +178,31 @@ fork.join(30)
 sys.stdout.write(str(fork.exitcode))
 fork.kill()
 """
+
+
+@pytest.mark.parametrize("work", ["run", "mine", "entropies"])
+def test_what_begins_while_another_has_one_thread_for_itself_has_its_own_number(
+    zoo: Zoo, tmp_path: Path, work: str
+) -> None:
+    """Torch gives a thread that it has not seen before as many as the last one was given."""
+    path, had = str(zoo.path("llama")), list[int]()
+    lab = Lab.load(target=path, draft=path, threads=2)
+    problem = load_problems("arithmetic", "heldout", 1)[0]
+    works: dict[str, Callable[[], object]] = {
+        "run": lambda: lab.run("ar", [5, 9], max_new_tokens=1),
+        "mine": lambda: next(lab.mine("arithmetic", [problem], tmp_path / "mined.jsonl", limit=4)),
+        "entropies": lambda: lab.teacher_forced_entropies("a", "b"),
+    }
+
+    def begun() -> None:
+        works[work]()
+        had.append(torch.get_num_threads())
+
+    with OneThread():
+        thread = Thread(target=begun)
+        thread.start()
+        thread.join()
+    assert had == [2]
 
 
 @pytest.mark.thorough
