@@ -38,7 +38,7 @@ def as_list(traces: Run | Iterable[Run]) -> list[Run]:
         ConfigError: something that is none.
     """
     if _is_trace(traces) or isinstance(traces, str | bytes):
-        return [as_trace(traces)]
+        return [as_trace(cast(Run, traces))]
     try:
         kept: list[Any] = list(cast(Iterable[Any], traces))
     except TypeError:  # nothing that goes on, whatever it says of itself
@@ -46,7 +46,7 @@ def as_list(traces: Run | Iterable[Run]) -> list[Run]:
     return [as_trace(one) for one in kept]
 
 
-def as_trace(given: Any) -> Any:
+def as_trace(given: Run) -> Run:
     """One trace, itself.
 
     Raises:

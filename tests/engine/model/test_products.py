@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from engine.model import products
-from engine.model.experts import Experts
 from engine.model.lean import LeanDecoder
 from engine.model.outline import outline
 from engine.model.products import (
@@ -200,8 +199,9 @@ def test_a_look_counts_the_blocks(zoo: Zoo) -> None:
     folder = zoo.path(layers=2, hidden=192)
     decoder, looked = zoo.load(folder).decoder, outline(str(folder), "cpu")
     assert isinstance(decoder, LeanDecoder)
-    mlps = [w.mlp for w in decoder.layers if not isinstance(w.mlp, Experts)]
-    kept = [*(p for w in decoder.layers for p in (w.qkv, w.out)), *(p for m in mlps for p in (m.gate_up, m.down))]
-    assert [p.blocks is not None for p in (decoder.lm_head, *kept)] == [False] + [blocks_work()] * 8
-    assert decoder.reads == sum(4 * p.inputs * p.outputs for p in (decoder.lm_head, *kept))
-    assert looked.weights - zoo.load(folder).bytes == sum(4 * p.weight.numel() for p in kept if p.blocks is not None)
+    assert decoder.products[0] is decoder.lm_head
+    assert [p.blocks is not None for p in decoder.products] == [False] + [blocks_work()] * 8
+    assert decoder.reads == sum(4 * p.inputs * p.outputs for p in decoder.products)
+    assert looked.weights - zoo.load(folder).bytes == sum(
+        4 * p.weight.numel() for p in decoder.products if p.blocks is not None
+    )

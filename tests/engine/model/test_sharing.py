@@ -1,19 +1,17 @@
 """By how many of torch's threads a pass is shared: what decides, and that nothing but time depends on it."""
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from transformers import GptOssConfig, GptOssForCausalLM
 
 from engine.lab import Lab
 from engine.model import lean, sharing
 from engine.model.decoder import New
-from engine.model.experts import Experts
 from engine.model.products import Product, halves_work
 from engine.model.sharing import ATTENDED, LONGEST, PAUSE, SLOW, WHOLE, OneThread, Sharing, sharing_of
-from engine.model.weights import Mlp
 
 IDS = list(range(40, 100))
 
@@ -141,13 +139,11 @@ def test_passes_of_the_embedded_models_wake_no_thread_up_to_ten_rows(
 
 
 @pytest.mark.skipif(not halves_work(), reason="no FBGEMM products here")
-def test_experts_are_left_to_torch() -> None:
-    held = Product(torch.ones(256, 256))
-    for mlp, alone in ((object.__new__(Experts), 0), (object.__new__(Mlp), 10)):
-        network = SimpleNamespace(layers=[SimpleNamespace(mlp=mlp)], products=[held])
-        assert cached(lean.LeanDecoder, "sharing")(network).alone == alone
-
-
-def cached(of: type, name: str) -> Any:
-    """What works out a property of a class that is kept."""
-    return vars(of)[name].func
+def test_a_network_with_experts_is_left_to_torch() -> None:
+    """Though all its other products are such as one thread does alone."""
+    sizes = {"hidden_size": 256, "intermediate_size": 256, "vocab_size": 256, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 64, "num_local_experts": 2}
+    hf = GptOssForCausalLM(GptOssConfig(**sizes, **heads, num_experts_per_tok=1)).bfloat16().float().eval()
+    decoder = lean.lean_from(hf)
+    assert decoder is not None and min(product.alone for product in decoder.products) == 10
+    assert decoder.sharing.over(1, 1, 1) is WHOLE
