@@ -4,7 +4,7 @@ No gradio, no torch.
 """
 
 import json
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,15 +17,17 @@ from starlette.routing import BaseRoute, Route
 from app.answers import Json
 from app.endpoint import ZIPPED, answered
 from app.figures import judge as figures
+from app.fresh import OWN
 from app.validate import Asked, checked, parsed
 from engine.analysis.judge import DECIMALS, against_rules, long_line
 from engine.errors import ConfigError
 from engine.files.places import ROOT
+from engine.files.presets import list_presets
+from engine.tasks import JUDGED
 
 RESULTS = ROOT / "docs/results"
 ASSETS = ROOT / "assets"
 MAX_BODY = 2_000_000
-TASKS = {"arithmetic": "tiny", "functions": "tiny", "translation": "crossed"}  # and the preset of their judges
 Share = Annotated[float, Field(ge=0, le=1)]
 TOLD = {"scores", "truth", "threshold"}
 COMMAND = "python -m engine judge-eval --preset {preset} --tasks {task}"
@@ -49,7 +51,7 @@ def routes(results: Path = RESULTS, assets: Path = ASSETS) -> list[BaseRoute]:
 
 async def evaluations(results: Path, assets: Path, _request: Request) -> Response:
     """All tasks: what was measured, or the command that measures it; scores of labels that its judge had not seen."""
-    return Json({"tasks": [await run_in_threadpool(_task, results, assets, task) for task in TASKS]})
+    return Json({"tasks": [await run_in_threadpool(_task, results, assets, task) for task in JUDGED]})
 
 
 def judged(data: bytes) -> Response:
@@ -70,8 +72,8 @@ def curves(data: bytes) -> list[dict[str, Any]]:
 
 
 def _task(results: Path, assets: Path, task: str) -> dict[str, Any]:
-    preset = TASKS[task]
-    judge = _read(assets / preset / f"judge-{task}" / "judge.json")
+    preset, folder = _home(task)
+    judge = _read(assets / folder / "judge.json")
     told = _told(judge) if judge and judge.keys() >= TOLD else None
     result = _read(results / f"judge-{task}.json")
     return {
@@ -80,6 +82,13 @@ def _task(results: Path, assets: Path, task: str) -> dict[str, Any]:
         "result": result and {**result, **_shown(result, task)},
         "judge": told,
     }
+
+
+@cache
+def _home(task: str) -> tuple[str, Path]:
+    """The preset of the lab's own pair whose judge is for a task, and the judge's folder among the assets."""
+    judges = {pair.name: pair.assets.get(f"judge:{task}", "") for pair in list_presets() if pair.kind == "pair"}
+    return next((name, Path(at).relative_to(OWN)) for name, at in judges.items() if at.startswith(OWN))
 
 
 def _told(judge: dict[str, Any]) -> dict[str, Any]:

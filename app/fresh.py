@@ -15,7 +15,7 @@ from app.answers import Json, refused
 from app.wire.catalogue import Kind, Problem
 from engine.errors import ConfigError, LabError
 from engine.files.presets import Family, list_presets
-from engine.tasks import FAMILIES, SOURCED, get_task, stream
+from engine.tasks import FAMILIES, JUDGED, SOURCED, get_task, stream
 
 OWN = "assets/"  # models in this repository
 MOST_SEED = 2**31 - 1
@@ -62,6 +62,7 @@ def kinds() -> list[Kind]:
             "opening": task.opening,
             "cue": task.cue,
             "family": family,
+            "judged": task.family in JUDGED,
             "words": words(task.family),
         }
         for family, names in known.items()

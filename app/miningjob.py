@@ -8,7 +8,7 @@ from app.service import Service
 from app.validate import Asked, Key, checked, here, within
 from engine.errors import ConfigError
 from engine.files.presets import list_presets
-from engine.tasks import Problem, load_problems
+from engine.tasks import JUDGED, Judged, Problem, load_problems
 
 SEEDS = {"heldout": 0, "train": 7, "prompt": 0}  # of the problems, as the command line has them
 MAX_PROMPTS = 200
@@ -19,7 +19,7 @@ class Job(Asked):
 
     key: Key
     models: str = Field(description="the name of a set of models")
-    task: Literal["arithmetic", "functions", "translation"] = Field(description="arithmetic, functions or translation")
+    task: Judged = Field(description=" or ".join(JUDGED))
     source: Literal["heldout", "train", "prompt"] = Field(description="heldout, train or prompt")
     n: int = Field(1, ge=1, le=MAX_PROMPTS, description=f"an integer from 1 to {MAX_PROMPTS}")
     naive: bool = Field(False, description="true or false")

@@ -84,6 +84,7 @@ class Kind(TypedDict):
     opening: str  # how a prompt of this kind begins
     cue: str  # and ends
     family: Family  # of the models that know it
+    judged: bool  # whether its answers are right or wrong, so that draft tokens can be told important
     words: list[str]  # of its prompts, in small letters, but for what stands in quotes
 
 

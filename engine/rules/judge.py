@@ -17,6 +17,7 @@ from engine.judge.weights import Judge
 from engine.model import Session
 from engine.parts import Kit, Knobs
 from engine.sampling import sent
+from engine.tasks import JUDGED
 from engine.threshold import Compare, Op, Recorded, Setting, Threshold, bind
 from engine.trace.records import Reason
 from engine.verify import Verdict, walk
@@ -48,9 +49,9 @@ class JudgeRule:
         Knob(
             "judge",
             "auto",
-            "which judge: arithmetic, functions, translation, or your own; auto is your own if loaded, else that of "
-            "the prompt's task, else the first",
-            choices=("auto", "arithmetic", "functions", "translation", "own"),
+            f"which judge: {', '.join(JUDGED)}, or your own; auto is your own if loaded, else that of the prompt's "
+            "task, else the first",
+            choices=("auto", *JUDGED, "own"),
         ),
         Knob(
             "judge_threshold",

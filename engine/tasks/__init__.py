@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from engine.tasks.catalogue import (
     FAMILIES,
+    JUDGED,
     SOURCED,
     TESTED,
     Checked,
+    Judged,
     Task,
     check_answer,
     family_of,
@@ -19,9 +21,11 @@ from engine.tasks.problem import Problem, split_of
 
 __all__ = [
     "FAMILIES",
+    "JUDGED",
     "SOURCED",
     "TESTED",
     "Checked",
+    "Judged",
     "Problem",
     "Task",
     "check_answer",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
+from typing import Literal, get_args
 
 from engine.errors import ConfigError, unknown
 from engine.tasks import arithmetic, functions, sentences, summaries, translation
@@ -57,6 +58,8 @@ _TASKS = {
 }
 FAMILIES = ("arithmetic", "functions", "sentences")  # what the decoder-only models of the lab learn
 SOURCED = ("translation", "summaries")  # what the encoder-decoder models learn: the prompt is a source
+Judged = Literal["arithmetic", "functions", "translation"]
+JUDGED: tuple[Judged, ...] = get_args(Judged)  # an answer is right or wrong, so draft tokens can be told important
 
 
 def get_task(family: str) -> Task:

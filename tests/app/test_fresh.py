@@ -6,7 +6,7 @@ from starlette.testclient import TestClient
 
 from app import fresh
 from engine.files.presets import Preset, list_presets
-from engine.tasks import FAMILIES, SOURCED, check_answer, family_of, get_task, load_problems, split_of, stream
+from engine.tasks import FAMILIES, JUDGED, SOURCED, check_answer, family_of, get_task, load_problems, split_of, stream
 
 
 @pytest.fixture
@@ -45,6 +45,7 @@ def test_a_prompt_of_no_family_is_known_as_one():
     assert family_of("Why is the sky blue?") is None and family_of("Question: why?") is None
     assert [kind["task"] for kind in fresh.kinds()] == [*FAMILIES, *SOURCED]
     assert {kind["task"] for kind in fresh.kinds() if kind["family"] == "encoder-decoder"} == set(SOURCED)
+    assert {kind["task"] for kind in fresh.kinds() if kind["judged"]} == set(JUDGED)
 
 
 def test_the_pairs_of_this_repository_are_those_that_were_taught(monkeypatch):

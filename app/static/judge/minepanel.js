@@ -11,13 +11,6 @@ import { chosenModels, familyOf, fitting, withModels } from "../withmodels.js";
  * @typedef {import("../types/workshop.js").MinerState} MinerState
  */
 
-/** What answers can be compared in, and models of which family are asked.
- * @type {readonly {task: MineForm["task"], family: "decoder-only" | "encoder-decoder"}[]} */
-const TASKS = [
-  { task: "arithmetic", family: "decoder-only" },
-  { task: "functions", family: "decoder-only" },
-  { task: "translation", family: "encoder-decoder" },
-];
 /** @type {[string, string][]} */
 const SOURCES = [
   ["heldout", "held-out problems"],
@@ -52,17 +45,21 @@ export function minePanel(store, lab, miner, form, show) {
 
   /** The prompts that the task takes: the page's own brings none of the right translations. */
   function offerSources() {
-    const fit = SOURCES.filter(([id]) => id !== "prompt" || form.task !== "translation");
+    const sourced = tasks().some((one) => one.task === form.task && one.family === "encoder-decoder");
+    const fit = SOURCES.filter(([id]) => id !== "prompt" || !sourced);
     if (!fit.some(([id]) => id === form.source)) form.source = "heldout";
     fill(source.list, form.source, fit);
   }
 
+  /** Those whose answers are right or wrong. */
+  const tasks = () => (lab.session.catalogue?.kinds ?? []).filter((one) => one.judged);
+
   /** The tasks that the chosen models can answer. */
   function offer() {
     const family = familyOf(lab.session);
-    const fit = fitting(TASKS, family);
-    if (!fit.some((one) => one.task === form.task)) form.task = fit[0].task;
-    const told = (/** @type {typeof TASKS[number]} */ one) => (family ? one.task : `${one.task} (${one.family})`);
+    const fit = fitting(tasks(), family);
+    if (fit.length && !fit.some((one) => one.task === form.task)) form.task = fit[0].task;
+    const told = (/** @type {typeof fit[number]} */ one) => (family ? one.task : `${one.task} (${one.family})`);
     fill(
       task.list,
       form.task,
@@ -94,10 +91,12 @@ export function minePanel(store, lab, miner, form, show) {
   });
   const button = h("button.primary", { onclick: () => (miner.state.running ? miner.stop() : begin()) });
   const known = h("span.quiet");
-  const models = withModels(lab.session, () => {
+  const offerAnew = () => {
     offer();
     look();
-  });
+  };
+  const models = withModels(lab.session, offerAnew);
+  const leaveCatalogue = lab.session.on("catalogue", offerAnew); // the room may be there before it
   const bar = h("progress", { max: 1, value: 0, "aria-label": "Mining" });
   const words = h("p", { role: "status" });
   const prompt = h("p.quiet.prompt");
@@ -230,6 +229,7 @@ export function minePanel(store, lab, miner, form, show) {
   });
   panel.addEventListener("close", () => {
     models.leave();
+    leaveCatalogue();
     gone = true;
     if (!began) off(); // else the set that comes is still to be shown
   });

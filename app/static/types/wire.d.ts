@@ -161,6 +161,8 @@ export interface Kind {
   readonly cue: string;
   /** of the models that know it */
   readonly family: "decoder-only" | "encoder-decoder";
+  /** whether its answers are right or wrong, so that draft tokens can be told important */
+  readonly judged: boolean;
   /** of its prompts, in small letters, but for what stands in quotes */
   readonly words: readonly string[];
 }

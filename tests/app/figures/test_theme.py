@@ -16,6 +16,7 @@ from engine.analysis.judge import at_threshold
 from engine.analysis.pool import RECORDED
 from engine.errors import ConfigError
 from engine.files.places import ROOT
+from engine.tasks import JUDGED
 from engine.trees.template import FOLDER
 from tests.typed import some
 
@@ -31,7 +32,7 @@ def every() -> list[dict]:
     drawn += [one["figure"] for section in found["sections"] for tree in section["trees"].values() for one in tree]
     drawn += found["tasks"].values()
     drawn += json.loads(trees._body(FOLDER))["profiles"].values()
-    tasks = [evaluations._task(evaluations.RESULTS, evaluations.ASSETS, task) for task in evaluations.TASKS]
+    tasks = [evaluations._task(evaluations.RESULTS, evaluations.ASSETS, task) for task in JUDGED]
     return drawn + [task["result"]["figure"] for task in tasks if task["result"]]
 
 
