@@ -66,10 +66,19 @@ def test_details_that_are_hidden_by_their_button_are_shown_by_the_next(visit):
     expect(page.get_by_role("button", name="Hide", exact=True)).to_be_focused()
 
 
-@pytest.mark.parametrize("room", ["runs", "papers", "learn"])
-def test_who_leaves_a_room_by_key_is_on_the_stage(visit, room):
+LATE = """(held) => {
+  Object.defineProperty(document, "activeElement", { configurable: true, get: () => held });
+  addEventListener("focusin", () => delete document.activeElement, { once: true });
+}"""
+"""In Firefox what has the focus keeps it, when it is hidden, until the page is drawn."""
+
+
+@pytest.mark.parametrize(("room", "late"), [("runs", False), ("papers", False), ("learn", True)])
+def test_who_leaves_a_room_by_key_is_on_the_stage(visit, room, late):
     page = visit(f"?room={room}")
     expect(page.locator(f"[data-room={room}]")).to_be_focused()
+    if late:
+        page.locator(f"[data-room={room}]").evaluate(LATE)
     page.keyboard.press("Escape")
     page.locator("[data-room=compare]").wait_for()
     expect(page.locator("#stage")).to_be_focused()

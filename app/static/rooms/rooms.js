@@ -88,9 +88,12 @@ export function mountRooms(element, store, lab) {
     }
   }
 
-  /** The focus went with the room that was left: keys go on from the stage. */
+  /** The focus went with the room that was left: keys go on from the stage. Firefox takes it from what was hidden only
+   * when it draws. */
   function onStage() {
-    if (document.activeElement === document.body) document.getElementById("stage")?.focus({ preventScroll: true });
+    const { activeElement } = document;
+    if (activeElement === document.body || activeElement?.closest("[hidden]"))
+      document.getElementById("stage")?.focus({ preventScroll: true });
   }
 
   /** What a room holds goes; work that it started hears "close", as in a dialog. @param {HTMLElement} section */
