@@ -163,6 +163,7 @@ function ghost(run, round, i, whitespace) {
   return h(`span.g.${state}`, {
     "data-r": round.index,
     "data-n": i,
+    id: `g-${run.key}-${round.index}-${i}`,
     "aria-label": `${visible(text)}, ${signText(state)}, round ${round.index}`,
     role: "option",
     text: whitespace ? marked(text).replaceAll("\n", "") : shown(text).replaceAll("\n", "↵"),

@@ -5,12 +5,13 @@ import { rejectedNode } from "./columns.js";
 import { makeFilter } from "./filters.js";
 import { flagsAt } from "./flags.js";
 import { followSource } from "./passage.js";
-import { across, forcedOf } from "./run.js";
+import { across, forcedOf, placeAcross } from "./run.js";
 import { typesInto } from "./typing.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
  * @typedef {import("./types/store.js").Place} Place
+ * @typedef {import("./types/store.js").Selection} Selection
  * @typedef {import("./types/store.js").Run} Run
  * @typedef {import("./types/trace.js").NodeState} NodeState
  * @typedef {import("./types/lab.js").Lab} Lab
@@ -27,7 +28,8 @@ export function bindKeys(store, lab) {
     const slider = target instanceof HTMLInputElement && target.type === "range";
     if (slider && SLIDING.test(event.key) && target.closest('[data-view="whatif"]')) return; // it moves the threshold
     if (typesInto(target) && !slider) return;
-    const go = (store.options.room === "compare" ? moves(store, lab) : elsewhere(lab))[nameOf(event)];
+    const lane = target?.closest(".flow")?.getAttribute("data-key") ?? null;
+    const go = (store.options.room === "compare" ? moves(store, lab, lane) : elsewhere(lab))[nameOf(event)];
     if (!go || (event.key === " " && target?.closest("button, summary, a"))) return;
     go();
     event.preventDefault();
@@ -45,28 +47,30 @@ const elsewhere = (lab) => ({ "?": () => lab.ui.open("help"), Escape: () => mayL
 const mayLeave = () =>
   document.querySelector("[data-room]:not([hidden])")?.dispatchEvent(new Event("leave", { cancelable: true })) ?? true;
 
-/** What each key does. @param {Store} store @param {Lab} lab @returns {Record<string, () => unknown>} */
-function moves(store, lab) {
+/** What each key does. @param {Store} store @param {Lab} lab
+ * @param {string | null} own the lane whose text has the focus @returns {Record<string, () => unknown>} */
+function moves(store, lab, own) {
+  const here = placeIn(store, own);
   const none = (/** @type {string} */ words) => lab.ui.notify(words, { passes: true });
   return {
-    ArrowLeft: () => token(store, -1),
-    ArrowRight: () => token(store, 1),
-    "Shift ArrowLeft": () => stretch(store, -1),
-    "Shift ArrowRight": () => stretch(store, 1),
-    ArrowUp: () => lane(store, -1),
-    ArrowDown: () => lane(store, 1),
-    Home: () => token(store, -Infinity),
-    End: () => token(store, Infinity),
-    "[": () => round(store, -1),
-    "]": () => round(store, 1),
+    ArrowLeft: () => token(store, here, -1),
+    ArrowRight: () => token(store, here, 1),
+    "Shift ArrowLeft": () => stretch(store, here, -1),
+    "Shift ArrowRight": () => stretch(store, here, 1),
+    ArrowUp: () => lane(store, here, -1),
+    ArrowDown: () => lane(store, here, 1),
+    Home: () => token(store, here, -Infinity),
+    End: () => token(store, here, Infinity),
+    "[": () => round(store, here, -1),
+    "]": () => round(store, here, 1),
     " ": () => lab.ui.emit("play"),
     ".": () => lab.ui.emit("begin", "step"),
     ",": () => lab.ui.emit("step", -1),
     ">": () => lab.ui.emit("event", 1),
     "<": () => lab.ui.emit("event", -1),
-    r: () => inSomeLane(store, ended("rejected")) || none("No draft token was rejected in any lane."),
-    v: () => inSomeLane(store, ended("vetoed")) || none("No draft token was vetoed in any lane."),
-    i: () => inSomeLane(store, important) || none("No token of any lane is flagged as important."),
+    r: () => inSomeLane(store, here, ended("rejected")) || none("No draft token was rejected in any lane."),
+    v: () => inSomeLane(store, here, ended("vetoed")) || none("No draft token was vetoed in any lane."),
+    i: () => inSomeLane(store, here, important) || none("No token of any lane is flagged as important."),
     d: () => divergence(store) || none("No lane parts from the reference."),
     s: () => followSource(store, lab),
     n: () => lab.ui.open("notes"),
@@ -91,8 +95,16 @@ const zooms = ({ ui }) => {
   return { "+": wider, "=": wider, "-": narrower };
 };
 
-/** The cursor, or a place before the start of the run that is shown. @param {Store} store */
-const here = (store) => store.cursor ?? { run: store.run()?.key ?? "", pos: -1, round: -1, node: null };
+/** Where keys go on from: the cursor, in a lane that has the focus the same position there; without a cursor before
+ * the start of that lane, else of the run that is shown.
+ * @param {Store} store @param {string | null} lane @returns {Selection} */
+function placeIn(store, lane) {
+  const { cursor } = store;
+  const run = lane === null || lane === cursor?.run ? undefined : store.runs.get(lane);
+  if (!run) return cursor ?? { run: store.run()?.key ?? "", pos: -1, round: -1, node: null };
+  const pos = cursor ? placeAcross(store, cursor, run) : -1;
+  return { run: run.key, pos, round: run.tokens[pos]?.round ?? -1, node: null };
+}
 
 /** Select, and let time run on to the place if it is not shown yet. @param {Store} store
  * @param {Place & {run: string}} place @returns {true} */
@@ -106,23 +118,23 @@ function select(store, place) {
   return true;
 }
 
-/** @param {Store} store @param {number} by */
-function token(store, by) {
-  const { run: key, pos } = here(store);
+/** @param {Store} store @param {Selection} at @param {number} by */
+function token(store, at, by) {
+  const { run: key, pos } = at;
   const run = store.runs.get(key);
   if (run?.tokens.length)
     select(store, { run: key, pos: Math.max(0, Math.min(run.tokens.length - 1, (pos ?? 0) + by)) });
 }
 
 /** Go to the token beside, and have the range of positions end there; it begins where the cursor was, unless that was
- * one of its ends already. @param {Store} store @param {number} by */
-function stretch(store, by) {
+ * one of its ends already. @param {Store} store @param {Selection} at @param {number} by */
+function stretch(store, at, by) {
   const place = () => {
     const run = store.runs.get(store.cursor?.run ?? "");
     return run && store.cursor?.pos != null ? store.cursor.pos + forcedOf(run) : null; // on the axis of all lanes
   };
   const from = place();
-  token(store, by);
+  token(store, at, by);
   const to = place();
   if (to === null) return;
   const [low, high] = store.filters.get("range")?.range ?? [];
@@ -131,9 +143,8 @@ function stretch(store, by) {
   store.setFilter("range", makeFilter({ kind: "range", range }));
 }
 
-/** @param {Store} store @param {number} by */
-function lane(store, by) {
-  const at = here(store);
+/** @param {Store} store @param {Selection} at @param {number} by */
+function lane(store, at, by) {
   const from = store.runs.get(at.run);
   const run = store.runs.get(store.lanes[store.lanes.indexOf(at.run) + by]);
   if (!run?.tokens.length) return;
@@ -141,19 +152,17 @@ function lane(store, by) {
   select(store, { run: run.key, pos: Math.max(0, Math.min(run.tokens.length - 1, pos)) });
 }
 
-/** @param {Store} store @param {number} by */
-function round(store, by) {
-  const at = here(store);
+/** @param {Store} store @param {Selection} at @param {number} by */
+function round(store, at, by) {
   const run = store.runs.get(at.run);
   const to = (at.round ?? -1) + by;
   if (run?.rounds[to]) select(store, { run: at.run, round: to });
 }
 
 /** Select the next such place of this lane, or of the first other lane that has one.
- * @param {Store} store @param {(run: Run, at: Place) => Place | null} find after a place, and from the start on
- * @returns {boolean} whether there is one */
-function inSomeLane(store, find) {
-  const at = here(store);
+ * @param {Store} store @param {Selection} at @param {(run: Run, at: Place) => Place | null} find after a place, and
+ * from the start on @returns {boolean} whether there is one */
+function inSomeLane(store, at, find) {
   if (!at.run) return true;
   for (const key of [at.run, ...store.lanes.filter((key) => key !== at.run)]) {
     const run = store.runs.get(key);

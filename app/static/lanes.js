@@ -7,6 +7,7 @@ import { Lane } from "./lanes/lane.js";
 import { showPassages } from "./lanes/passages.js";
 import { linkScrolling } from "./lanes/scroll.js";
 import { pictureOf } from "./picture.js";
+import { placeAcross } from "./run.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -151,6 +152,7 @@ export function mount(element, store, lab) {
   store.on("cursor", () => {
     if (active()) for (const lane of lanes.values()) lane.turn();
     mark();
+    follows();
     store.frame("lanes:reveal", reveal);
   });
 
@@ -168,15 +170,13 @@ export function mount(element, store, lab) {
     const sign = (sel, name) => {
       const lane = lanes.get(sel.run);
       if (!lane) return;
-      const own = lane.text.chips[sel.pos ?? -1];
-      const ghost = sel.node != null && own?.dataset.i && store.token(sel)?.node !== sel.node;
-      add((ghost ? ghostOf(lane, sel) : null) ?? own, name);
+      add(chipOf(lane, sel), name);
       for (const part of lane.text.rounds[sel.round ?? -1] ?? []) add(part, "lit");
-      if (name === "sel") lane.text.element.setAttribute("aria-activedescendant", own?.id ?? "");
     };
     const focus = store.focus();
     if (store.cursor) sign(store.cursor, "sel");
     if (store.hover) sign(store.hover, "hov");
+    for (const lane of lanes.values()) lane.text.point(told(lane));
     for (const [key, lane] of focus ? lanes : []) {
       const twin = store.twin(focus, key);
       if (twin?.pos != null) add(lane.text.chips[twin.pos], "twin");
@@ -184,9 +184,34 @@ export function mount(element, store, lab) {
     }
   }
 
-  /** @param {Lane} lane @param {Selection} sel */
-  const ghostOf = (lane, sel) =>
-    lane.text.rounds[sel.round ?? -1]?.map((part) => part.querySelector(`[data-n="${sel.node}"]`)).find(Boolean);
+  /** The token of a lane that is told where the keyboard comes to it: the chosen one, else that of its place, from
+   * where keys go on. @param {Lane} lane */
+  function told(lane) {
+    const { cursor } = store;
+    if (cursor?.run === lane.run.key) return chipOf(lane, cursor);
+    return cursor ? lane.text.chips[placeAcross(store, cursor, lane.run)] : undefined;
+  }
+
+  /** The keyboard goes with the cursor from lane to lane. */
+  function follows() {
+    const { activeElement } = document;
+    const from = [...lanes.values()].find((lane) => lane.text.element === activeElement);
+    const to = lanes.get(store.cursor?.run ?? "");
+    if (from && to && from !== to) to.text.element.focus({ preventScroll: true });
+  }
+
+  /** What stands for a place: its token, or the draft token itself where that is a ghost.
+   * @param {Lane} lane @param {Selection} sel @returns {HTMLElement | undefined} */
+  function chipOf(lane, sel) {
+    const own = lane.text.chips[sel.pos ?? -1];
+    if (sel.node == null || !own?.dataset.i || store.token(sel)?.node === sel.node) return own;
+    for (const part of lane.text.rounds[sel.round ?? -1] ?? []) {
+      /** @type {HTMLElement | null} */
+      const ghost = part.querySelector(`[data-n="${sel.node}"]`);
+      if (ghost) return ghost;
+    }
+    return own;
+  }
 
   function reveal() {
     const { cursor } = store;

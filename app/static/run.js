@@ -127,6 +127,15 @@ export const forcedOf = ({ head }) => {
  * both responses begin, a forced beginning counted. @param {Run} from @param {Run} to @param {number} pos */
 export const across = (from, to, pos) => pos + forcedOf(from) - forcedOf(to);
 
+/** The position of a run's text that stands where a selection of any run is, its last where that is beyond; -1 before
+ * its first. @param {{readonly runs: ReadonlyMap<string, Run>}} store
+ * @param {import("./types/store.js").Selection} at @param {Run} to */
+export function placeAcross({ runs }, at, to) {
+  const from = runs.get(at.run);
+  if (!from || at.pos === null) return -1;
+  return Math.max(-1, Math.min(to.tokens.length - 1, across(from, to, at.pos)));
+}
+
 /**
  * First place where the texts of two runs differ, a forced beginning counted; the shorter length when one is a prefix
  * of the other.

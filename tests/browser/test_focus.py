@@ -66,6 +66,29 @@ def test_details_that_are_hidden_by_their_button_are_shown_by_the_next(visit):
     expect(page.get_by_role("button", name="Hide", exact=True)).to_be_focused()
 
 
+def test_the_keyboard_goes_with_the_cursor_from_lane_to_lane_and_each_tells_its_token(visit):
+    page = visit()
+    page.locator(".lane").first.wait_for()
+    first, second = (page.locator(f".lane[data-lane={key}] .flow") for key in ("plain", "chain"))
+    told = "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.ariaLabel"
+    page.evaluate("draftscope.store.setCursor({ run: 'chain', pos: 3 })")
+    first.focus()
+    assert "position 3" in page.evaluate(told)
+    page.keyboard.press("ArrowRight")
+    expect(first).to_be_focused()
+    page.wait_for_function("draftscope.store.cursor.run === 'plain' && draftscope.store.cursor.pos === 4")
+    page.keyboard.press("ArrowDown")
+    expect(second).to_be_focused()
+    assert "position 4" in page.evaluate(told)
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    drawn(page)
+    expect(second).to_be_focused()
+    assert "rejected" in page.evaluate(told)
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.hasAttribute('aria-activedescendant')") is False
+
+
 LATE = """(held) => {
   Object.defineProperty(document, "activeElement", { configurable: true, get: () => held });
   addEventListener("focusin", () => delete document.activeElement, { once: true });

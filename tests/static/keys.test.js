@@ -56,6 +56,35 @@ test("arrows go from a lane to what stands at the same place of one that goes on
   assert.deepEqual(at(), ["chain~1", 0], "there is no lane below");
 });
 
+test("in a lane that has the focus keys go on from the place of the cursor in it", () => {
+  const store = createStore();
+  store.load([
+    trace("chain", [round({ ids: [10] }), round({ ids: [11] }), round({ ids: [12] }), round({ ids: [13] })]),
+    trace("wary", [round({ ids: [10, 11] }), round({ ids: [12] })]),
+  ]);
+  const press = keyboard(store);
+  const at = () => [store.cursor?.run, store.cursor?.pos];
+  const within = (/** @type {string} */ key) => ({
+    target: Object.assign(new Element(), {
+      closest: (/** @type {string} */ what) => (what === ".flow" ? { getAttribute: () => key } : null),
+    }),
+  });
+  press("ArrowRight", within("wary"));
+  assert.deepEqual(at(), ["wary", 0], "without a cursor from its start");
+  store.setCursor({ run: "chain", pos: 1 });
+  press("]", within("wary"));
+  assert.deepEqual(at(), ["wary", 2], "the round after that of the second token");
+  store.setCursor({ run: "chain", pos: 3 });
+  press("ArrowLeft", within("wary"));
+  assert.deepEqual(at(), ["wary", 1], "its last token is the third");
+  press("ArrowUp", within("wary"));
+  assert.deepEqual(at(), ["chain", 1]);
+  press("ArrowRight", within("chain"));
+  assert.deepEqual(at(), ["chain", 2]);
+  press("ArrowUp", within("wary"));
+  assert.deepEqual(at(), ["chain", 2], "the lane above that of the focus");
+});
+
 test("Shift and an arrow mark a range from the token on, of the axis of all lanes, and Esc clears it before the choice", () => {
   const store = createStore();
   const forced = { prompt_ids: [1, 10, 11, 99], extras: { forced: 3 } };

@@ -67,6 +67,14 @@ export class LaneFlow {
     if (this.element.getAttribute("aria-label") !== label) this.element.setAttribute("aria-label", label);
   }
 
+  /** The token that is told of this text while it has the focus. @param {HTMLElement | undefined} chip */
+  point(chip) {
+    const id = chip?.id ?? "";
+    if ((this.element.getAttribute("aria-activedescendant") ?? "") === id) return;
+    if (id) this.element.setAttribute("aria-activedescendant", id);
+    else this.element.removeAttribute("aria-activedescendant");
+  }
+
   /** Draw the rounds that came since the last call. */
   grow() {
     const { run, store } = this;
