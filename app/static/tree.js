@@ -12,6 +12,7 @@ import { passageOf, passageText } from "./passage.js";
 import { sourceOf, sourceWords } from "./source.js";
 import { chainFigure, isChain } from "./tree/chain.js";
 import { buildTree } from "./tree/figure.js";
+import { led, point } from "./tree/walk.js";
 import { TOKENS } from "./typing.js";
 
 /**
@@ -207,8 +208,7 @@ function marks(store, state, parts) {
       group.setAttribute("opacity", store.passes(run, round, round.nodes[index], null) ? "1" : "0.25");
     else if (group.hasAttribute("opacity")) group.removeAttribute("opacity");
   }
-  const group = cursor === null ? undefined : state.groups.get(cursor);
-  parts.box.setAttribute("aria-activedescendant", group ? group.id : "");
+  const group = point(parts.box, state.groups, cursor);
   if (group && state.seen !== `${state.key}/${cursor}`) {
     state.seen = `${state.key}/${cursor}`;
     const place = state.plan?.places.find(({ index }) => index === cursor);
@@ -296,29 +296,10 @@ function listen(store, state, box, redraw) {
   });
 }
 
-/** The node an arrow key leads to; -1 for none, null when the key is not ours.
+/** The node that a key leads to; -1 for none, null when the key is not the tree's.
  * @param {Store} store @param {State} state @param {string} key @param {(index: number) => void} fold */
 function move(store, state, key, fold) {
-  if (
-    !state.plan ||
-    !state.run ||
-    !state.round ||
-    !["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Enter"].includes(key)
-  )
-    return null;
-  const { kids } = state.plan;
-  const at =
-    store.cursor?.round === state.roundIndex && store.cursor?.run === state.run.key ? (store.cursor.node ?? -1) : -1;
-  if (key === "Enter") {
-    fold(at);
-    return -1;
-  }
-  if (key === "ArrowRight" || at < 0) {
-    if (state.plan.places.find((place) => place.index === at)?.hidden) fold(at);
-    return kids[at + 1][0] ?? -1;
-  }
-  const parent = state.round.nodes[at].parent;
-  if (key === "ArrowLeft") return parent;
-  const siblings = kids[parent + 1];
-  return siblings[siblings.indexOf(at) + (key === "ArrowDown" ? 1 : -1)] ?? -1;
+  const { cursor } = store;
+  const here = cursor?.round === state.roundIndex && cursor?.run === state.run?.key ? (cursor?.node ?? -1) : -1;
+  return led(state, here, key, fold);
 }

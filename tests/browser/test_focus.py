@@ -11,6 +11,18 @@ def drawn(page) -> None:
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+TOLD = "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))"
+
+
+def heard(page, what: str = f"({TOLD} ?? document.activeElement)") -> tuple[str, str]:
+    """Role and name of what a screen reader tells, as the browser computes them."""
+    asked = page.context.new_cdp_session(page)
+    found = asked.send("Runtime.evaluate", {"expression": what})["result"]["objectId"]
+    (node,) = asked.send("Accessibility.getPartialAXTree", {"objectId": found, "fetchRelatives": False})["nodes"]
+    asked.detach()
+    return node["role"]["value"], node["name"]["value"]
+
+
 def test_a_sign_and_a_bar_that_filter_keep_the_focus(visit):
     page = visit()
     sign = page.locator(".strip .legend button").nth(1)
@@ -70,23 +82,53 @@ def test_the_keyboard_goes_with_the_cursor_from_lane_to_lane_and_each_tells_its_
     page = visit()
     page.locator(".lane").first.wait_for()
     first, second = (page.locator(f".lane[data-lane={key}] .flow") for key in ("plain", "chain"))
-    told = "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.ariaLabel"
     page.evaluate("draftscope.store.setCursor({ run: 'chain', pos: 3 })")
     first.focus()
-    assert "position 3" in page.evaluate(told)
+    assert heard(page)[0] == "option" and "position 3" in heard(page)[1]
     page.keyboard.press("ArrowRight")
     expect(first).to_be_focused()
     page.wait_for_function("draftscope.store.cursor.run === 'plain' && draftscope.store.cursor.pos === 4")
     page.keyboard.press("ArrowDown")
     expect(second).to_be_focused()
-    assert "position 4" in page.evaluate(told)
+    assert "position 4" in heard(page)[1]
     page.keyboard.press("g")
     page.keyboard.press("r")
     drawn(page)
     expect(second).to_be_focused()
-    assert "rejected" in page.evaluate(told)
+    assert "rejected" in heard(page)[1]
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.hasAttribute('aria-activedescendant')") is False
+
+
+def test_a_tree_is_walked_by_keys_in_the_grid_too_and_its_tokens_are_told(visit):
+    page = visit("?v=trees")
+    box = page.locator("[data-tree=bush] .box")
+    box.wait_for()
+    page.evaluate("""() => {
+      const { nodes, index } = draftscope.store.runs.get("bush").rounds.find((round) => round.path.length > 1);
+      draftscope.store.setCursor({ run: "bush", round: index, node: nodes.findIndex(({ depth }) => depth === 1) });
+    }""")
+    drawn(page)
+    box.focus()
+    role, name = heard(page)
+    assert role == "treeitem" and ", draft " in name
+    for key, depth in (("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2)):
+        page.keyboard.press(key)
+        page.wait_for_function("(depth) => draftscope.store.node().depth === depth", arg=depth)
+        drawn(page)
+        expect(box).to_be_focused()
+        assert f"position {page.evaluate('draftscope.store.cursor.pos')}" in heard(page)[1]
+    assert "folded" not in heard(page)[1]
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"{TOLD}.ariaExpanded === 'false'")
+    assert heard(page)[1].endswith(" folded")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("draftscope.store.node().depth === 3")
+    drawn(page)
+    page.get_by_role("button", name="Maximise the tree of").first.focus()
+    page.keyboard.press("Enter")
+    page.locator("[data-view=tree] [role=tree]").focus()
+    assert heard(page)[0] == "treeitem"
 
 
 LATE = """(held) => {

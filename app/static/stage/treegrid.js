@@ -12,6 +12,7 @@ import { inPlace, isSearch } from "../run/canvas.js";
 import { SAYS } from "../run/phases.js";
 import { across, cutFirst, neverRan, unrunSaid } from "../run.js";
 import { buildTree } from "../tree/figure.js";
+import { led, point } from "../tree/walk.js";
 import { TOKENS } from "../typing.js";
 import { partsAt, referenceOf } from "./bands.js";
 
@@ -32,6 +33,7 @@ import { partsAt, referenceOf } from "./bands.js";
  * @property {number} roundIndex
  * @property {Round | null} drawn which round the figure is of
  * @property {string} stamp
+ * @property {number | null} chosen the node that is marked
  * @property {import("../tree/figure.js").TreeState} state
  */
 
@@ -173,6 +175,7 @@ export function mount(element, store, lab) {
       roundIndex: -1,
       drawn: null,
       stamp: "",
+      chosen: null,
       state: {
         all: false,
         open: new Set(),
@@ -197,12 +200,24 @@ export function mount(element, store, lab) {
     box.addEventListener("click", (event) => {
       const index = over(event);
       if (index < 0) return;
-      if (target(event).closest("[data-unfold]")) {
-        card.state.open.add(index);
-        card.stamp = "";
-        return later();
-      }
+      if (target(event).closest("[data-unfold]")) return fold(index);
       store.setCursor(select(index));
+    });
+    const fold = (/** @type {number} */ index) => {
+      const place = card.state.plan?.places.find((one) => one.index === index);
+      if (!place?.kids) return;
+      card.state[place.hidden ? "open" : "shut"].add(index);
+      card.state[place.hidden ? "shut" : "open"].delete(index);
+      card.stamp = "";
+      later();
+    };
+    box.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      const next = led({ plan: card.state.plan, round: card.drawn }, card.chosen ?? -1, event.key, fold);
+      if (next === null) return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (next >= 0) store.setCursor(select(next));
     });
     cards.set(lane, card);
     grid.append(card.element);
@@ -227,6 +242,7 @@ export function mount(element, store, lab) {
     card.grow.hidden = Boolean(why);
     card.grow.setAttribute("aria-label", `Maximise the tree of ${nameOf(store, run)}`);
     card.box.setAttribute("role", why ? "group" : "tree");
+    card.box.tabIndex = why ? -1 : 0; // no keys lead anywhere in words
     card.box.setAttribute("aria-label", `Draft of ${nameOf(store, run)}`);
     const { inside } = store.time;
     const held = round !== null && isSearch(round);
@@ -243,13 +259,15 @@ export function mount(element, store, lab) {
     if (why || !round) {
       if (card.stamp !== why) card.box.replaceChildren(h("p.v-empty", { text: why }));
       card.stamp = why;
+      card.drawn = card.state.plan = null;
+      point(card.box, new Map(), null);
       return;
     }
-    const stamp = `${index}/${round.nodes.length}/${card.state.open.size}`;
+    const stamp = `${index}/${round.nodes.length}`;
     if (card.stamp !== stamp || card.drawn !== round) {
-      if (card.drawn !== round) card.state.open.clear();
+      if (card.drawn !== round) for (const turned of [card.state.open, card.state.shut]) turned.clear();
       card.drawn = round;
-      card.stamp = `${index}/${round.nodes.length}/${card.state.open.size}`;
+      card.stamp = stamp;
       card.state.groups = new Map();
       buildTree(card.state, 0, run, round, { row: ROW, limit: ROWS });
       if (!card.state.plan) return;
@@ -273,6 +291,8 @@ export function mount(element, store, lab) {
       group.firstElementChild?.setAttribute("stroke", on ? "var(--select)" : "none");
       group.firstElementChild?.setAttribute("stroke-width", own ? "1.75" : "1");
     }
+    card.chosen = chosen;
+    point(card.box, card.state.groups, chosen);
     const spot = card.state.plan?.places.find((one) => one.index === (chosen ?? last));
     if (!spot) return;
     const { box } = card;

@@ -4,8 +4,8 @@
 
 import { mapOf } from "../bars.js";
 import { s } from "../dom.js";
-import { FONT, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "../draw.js";
-import { rootOf } from "./figure.js";
+import { FONT, label, linear, MONO, pieceOf, prob, sign } from "../draw.js";
+import { nodeWords, rootOf } from "./figure.js";
 
 /**
  * @typedef {import("../types/store.js").Run} Run
@@ -39,7 +39,7 @@ export function chainFigure({ run, round, width, groups }) {
   const column = Math.max(92, Math.min(170, (width - root - 8) / round.nodes.length));
   const wide = root + column * round.nodes.length + 4;
   const tall = TOP + SHOWN * ROW + 26;
-  const figure = s("svg.v-figure", { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall });
+  const figure = s("svg.v-figure", { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall, role: "none" });
   const y = 32;
   figure.append(
     s("circle", { cx: 6, cy: y, r: 4, fill: "var(--ink)" }),
@@ -69,7 +69,7 @@ export function chainFigure({ run, round, width, groups }) {
       role: "treeitem",
       "aria-level": i + 2,
       style: "cursor:pointer",
-      "aria-description": `${SIGNS[node.state].label}, draft ${prob(node.q)}, target ${prob(node.p)}`,
+      "aria-label": nodeWords(run, round, i),
     });
     group.append(
       s("rect.v-ring", { x: x - 4, y: 17, width: column - 6, height: tall - 22, rx: 5, fill: "transparent" }),

@@ -1,7 +1,7 @@
 // @ts-check
 // Draws the tree of a round: edges under nodes, labels beside them.
 
-import { s } from "../dom.js";
+import { count, s } from "../dom.js";
 import { FONT, label, MONO, pieceOf, prob, SIGNS, sign } from "../draw.js";
 import { givenOf } from "../looks.js";
 import { layout } from "./layout.js";
@@ -44,8 +44,7 @@ const GUTTER = 28; // between the words of a column and the signs of the next, f
  * @param {Run} run @param {Round} round
  * @param {{row: number, limit: number}} [fixed] a scale that several trees share, instead of one for the room */
 export function buildTree(state, room, run, round, fixed) {
-  const count = round.nodes.length;
-  const dense = count > 90;
+  const dense = round.nodes.length > 90;
   const row = fixed?.row ?? (dense ? 17 : 21);
   const limit = fixed?.limit ?? (state.all ? Infinity : ROWS);
   const packed = layout(round, { column: 1, row, limit, open: state.open, shut: state.shut });
@@ -58,18 +57,19 @@ export function buildTree(state, room, run, round, fixed) {
   const left = LEFT;
   const top = 28;
   const [wide, tall] = [plan.width + left, plan.height + top + 8];
-  const figure = s("svg.v-figure", { viewBox: `0 0 ${wide} ${tall}` });
+  const figure = s("svg.v-figure", { viewBox: `0 0 ${wide} ${tall}`, role: "none" }); // its tokens are the tree's own
   const how = { run, round, left, top, row, columns };
   for (let depth = 1; depth <= plan.levels; depth += 1) {
     figure.append(
       label(left + lefts[depth], 12, `position ${round.start + depth - 1}`, {
         fill: "var(--ink-3)",
+        "aria-hidden": "true",
       }),
     );
   }
   const edges = s("g", { fill: "none" });
   const thick = s("g", { fill: "none" });
-  const nodes = s("g");
+  const nodes = s("g", { role: "none" }); // a group between a tree and its items would make them none
   /** @type {Map<number, {place: Place, width: number}>} places and the widths of their labels, parents first */
   const at = new Map();
   for (const place of plan.places) {
@@ -159,6 +159,21 @@ function edge({ round, left, top, row }, place, parent) {
   });
 }
 
+/** A draft token as it is read out. @param {Run} run @param {Round} round @param {number} index */
+export function nodeWords(run, round, index) {
+  const { token, state, depth, p, q, rank } = round.nodes[index];
+  return [
+    pieceOf(run, token, Infinity),
+    SIGNS[state].label,
+    `position ${round.start + depth - 1}`,
+    q == null ? "" : `draft ${prob(q)}`,
+    p == null ? "" : `target ${prob(p)}`,
+    rank ? `rank ${rank}` : "",
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
 /** A node with its label, and how wide that is. @param {TreeState} state @param {How} how @param {Place} place */
 function nodeFigure(state, { run, round, left, top, row, columns }, place) {
   const x = left + place.x;
@@ -170,6 +185,10 @@ function nodeFigure(state, { run, round, left, top, row, columns }, place) {
     id: `${state.prefix ?? "v-node-"}${place.index}`,
     role: "treeitem",
     "aria-level": place.depth + 1,
+    "aria-label": root
+      ? `After ${rootOf(run, round, ROOT)}`
+      : nodeWords(run, round, place.index) + (place.hidden ? `, ${count(place.hidden, "draft token")} folded` : ""),
+    "aria-expanded": place.kids ? String(!place.hidden) : null,
     style: "cursor:pointer",
   });
   if (root) {
@@ -185,10 +204,6 @@ function nodeFigure(state, { run, round, left, top, row, columns }, place) {
   }
   const column = columns[place.depth];
   const { name, number, width } = labelOf(run, node, place.hidden, column);
-  group.setAttribute(
-    "aria-description",
-    `${SIGNS[node.state].label}, draft ${prob(node.q)}${node.rank ? `, rank ${node.rank}` : ""}`,
-  );
   group.append(
     s("rect.v-ring", {
       x: x - 9,
@@ -270,7 +285,7 @@ function stubFigure({ run, left, top, row, columns }, stub, parent, edges) {
     s("path", { d: `M${x} ${y - 4}v8`, stroke: "var(--ink-3)", "stroke-width": 1.5 }),
   );
   const words = stubLabel(stubWords(run, stub), columns[parent.place.depth + 1]);
-  const group = s("g", { "data-stub": JSON.stringify(stub.pruned.slice(0, 8)) });
+  const group = s("g", { "data-stub": JSON.stringify(stub.pruned.slice(0, 8)), "aria-hidden": "true" });
   group.append(label(x + 6, y + 3.5, words, { "font-size": 11, fill: "var(--ink-3)", "font-style": "italic" }));
   return group;
 }
