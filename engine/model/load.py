@@ -8,6 +8,7 @@ import torch
 from transformers import AutoConfig
 
 from engine import progress
+from engine.docstrings import docstrings
 from engine.errors import AssetError, ConfigError, EngineFault, LabError, ModelMismatch, unknown
 from engine.model import network
 from engine.model.assembly import assembled
@@ -44,9 +45,10 @@ def load_model(
     Raises:
         AssetError: no such model, or files are missing.
         ModelMismatch: an architecture the lab cannot run, with the reason.
-        ConfigError: unknown device, dtype or language.
+        ConfigError: unknown device, dtype or language, or Python without docstrings.
         EngineFault: out of memory.
     """
+    docstrings()
     FORKS.begun = True
     if graphs not in SWITCH:
         raise ConfigError(unknown("setting of graphs", graphs, SWITCH))

@@ -13,6 +13,7 @@ import torch
 from transformers import AutoConfig
 
 from engine import progress
+from engine.docstrings import docstrings
 from engine.errors import AssetError, LabError
 from engine.model import lean, network
 from engine.model.assembly import assembled
@@ -62,8 +63,10 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
 
     Raises:
         AssetError: no such model, or files are missing. ModelMismatch: an architecture that cannot run here, with the
-        reason. ConfigError: unknown device or dtype; languages that it does not know, or needs.
+        reason. ConfigError: unknown device or dtype; languages that it does not know, or needs; Python without
+        docstrings.
     """
+    docstrings()
     where = pick_device(device)
     wanted = dtype_on(where, dtype)
     files = glance(ref)

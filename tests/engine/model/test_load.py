@@ -3,7 +3,10 @@
 import hashlib
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +15,15 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, ReformerConfig, ViTConfig, ViTModel
 
+from engine.docstrings import docstrings
 from engine.errors import AssetError, ConfigError, ModelMismatch
+from engine.files.places import ROOT
 from engine.lab import Lab
 from engine.model import load, load_model
 from engine.model.checkpoint import hash_of, revision_of, weight_bytes
 from engine.model.devices import pick_device
 from engine.model.outline import outline, spoken
+from engine.training import __main__ as training
 from tests.engine.model import tiny
 from tests.engine.zoo import EOS, Zoo, make_model, save_tokenizer
 
@@ -311,3 +317,17 @@ def test_scores_are_capped_where_transformers_caps_them(tmp_path: Path, kind: st
     want = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
     plain = want(torch.tensor([ids])).logits[0, -1]
     torch.testing.assert_close(model.session(16).forward(ids).logits[0], plain, atol=2e-4, rtol=2e-4)
+
+
+def test_python_without_docstrings_is_told_where_models_are_made(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that is whole was called no complete model, for a docstring of transformers that -OO leaves out."""
+    code = "from engine.docstrings import docstrings; docstrings()"
+    kept, left = (
+        subprocess.run([sys.executable, flag, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+        for flag in ("-O", "-OO")
+    )
+    assert (kept.returncode, kept.stderr) == (0, "") and "-OO, or PYTHONOPTIMIZE=2" in left.stderr
+    monkeypatch.setattr(docstrings, "__defaults__", (2,))
+    for loads in (partial(load_model, source, "cpu"), partial(outline, str(source)), training.main):
+        with pytest.raises(ConfigError, match="without docstrings"):
+            loads()
