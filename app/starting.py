@@ -21,6 +21,7 @@ if not (PORT := os.environ.get("GRADIO_SERVER_PORT", "0")).isdecimal():  # which
 
 from app import ending, scratch, zerogpu
 from app.flags import parser
+from app.guard import LOOPBACK
 from app.opener import opener
 from app.presets import PresetCatalogue
 from app.serve import launch
@@ -51,7 +52,8 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
         permission.deny_by_default()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("app").setLevel(logging.INFO)
-    port = open_port(args.host, args.port)
+    host = bracketed(args.host)
+    port = open_port(host, args.port)
     if port is None:
         sys.stderr.write(TAKEN.format(args.port))
         return 1
@@ -61,20 +63,33 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
     ending.on_signals()
     try:
         with UNHURRIED.making():
-            demo = launch(service, preset_catalogue, why, host=args.host, port=port, prevent_thread_lock=True)
+            demo = launch(service, preset_catalogue, why, host=host, port=port, prevent_thread_lock=True)
     except OSError as error:
         if "empty port" not in str(error):
             raise
         sys.stderr.write(TAKEN.format(port))
         ending.leave(scratch.clear, status=1)  # models are still looked at
         return 1
-    print(f"Draftscope is on {demo.local_url} (Ctrl+C ends it).", flush=True)
+    print(f"Draftscope is on {demo.local_url.replace('[::]', '[::1]')} (Ctrl+C ends it).", flush=True)
+    if service.opener and not loopback(host):
+        print("Other machines may reach it, and load models here: --public closes that to them.", flush=True)
     print(sandbox.said(), flush=True)
     try:
         demo.block_thread()
     finally:
         ending.leave(scratch.clear)
     return 0
+
+
+def bracketed(host: str | None) -> str | None:
+    """An address as Gradio takes it, which puts it into that of the page: one of IPv6 in brackets."""
+    return f"[{host}]" if host and ":" in host and not host.startswith("[") else host
+
+
+def loopback(host: str | None) -> bool:
+    """Whether no other machine reaches an address (None: this machine's own)."""
+    name = (host or LOOPBACK[0]).strip("[]").lower()
+    return name in LOOPBACK or (name.startswith("127.") and name.replace(".", "").isdecimal())
 
 
 def open_port(host: str | None, port: int = 0) -> int | None:
@@ -84,7 +99,8 @@ def open_port(host: str | None, port: int = 0) -> int | None:
         ConfigError: nothing can listen at the address, or on the port.
     """
     try:
-        kind, _, _, _, place = socket.getaddrinfo(host or "127.0.0.1", port, type=socket.SOCK_STREAM)[0]
+        name = (host or "127.0.0.1").strip("[]")
+        kind, _, _, _, place = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(kind, socket.SOCK_STREAM) as listener:
             if os.name == "posix":  # as the server: connections that are closing keep nobody out
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -121,6 +121,39 @@ def test_an_address_that_nothing_can_listen_at_is_told(host: str, capsys: pytest
     assert capsys.readouterr().err.startswith(f"error: --host: nothing can listen at {host!r} on this machine (")
 
 
+@pytest.mark.parametrize("given", ["::1", "[::1]", "::", "127.0.0.1", "0.0.0.0", None])
+def test_an_address_of_ipv6_is_given_on_in_brackets_and_others_may_reach_it_is_told(
+    given: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first ended in a traceback of httpx, the second named no address: the page has neither."""
+    hosts: list[str | None] = []
+
+    def launched(*_: object, host: str | None, **__: object) -> Any:
+        hosts.append(host)
+        return SimpleNamespace(local_url=f"http://{host}:7999/", block_thread=lambda: None)
+
+    opened = SimpleNamespace(foresee=lambda: None, opener=len)
+    if given and ":" in given:
+        try:
+            with socket.socket(socket.AF_INET6) as found:
+                found.bind((given.strip("[]"), 0))
+        except OSError:
+            pytest.skip("no IPv6 here")
+    monkeypatch.setattr(command, "launch", launched)
+    monkeypatch.setattr(command, "assemble", lambda _: (opened, None))
+    monkeypatch.setattr("app.ending.on_signals", lambda: None)
+    monkeypatch.setattr("app.ending.leave", lambda *_, **__: None)
+    assert start.main(["serve", "--lazy", "--port", "0", *(("--host", given) if given else ())]) == 0
+    told = capsys.readouterr().out
+    assert hosts == [f"[{given.strip('[]')}]" if given and ":" in given else given]
+    assert ("Other machines may reach it" in told) == (given in ("::", "0.0.0.0"))
+    assert "http://[::1]:7999/" in told or ":" not in (given or "")
+    if given == "0.0.0.0":
+        opened.opener = None  # as with --public
+        assert start.main(["serve", "--lazy", "--port", "0", "--host", given]) == 0
+        assert "Other machines" not in capsys.readouterr().out
+
+
 def test_port_0_is_any_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     ports: list[int] = []
 
