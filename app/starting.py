@@ -33,6 +33,7 @@ from engine.files.presets import list_presets
 from engine.methods import CARDS
 from engine.rules import THRESHOLDS
 from engine.runs.findings import Offered
+from engine.status import STOPPED
 from engine.tasks import permission, sandbox
 from engine.unhurried import UNHURRIED
 
@@ -64,20 +65,21 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> int:
     try:
         with UNHURRIED.making():
             demo = launch(service, preset_catalogue, why, host=host, port=port, prevent_thread_lock=True)
+        print(f"Draftscope is on {demo.local_url.replace('[::]', '[::1]')} (Ctrl+C ends it).", flush=True)
+        if service.opener and not loopback(host):
+            print("Other machines may reach it, and load models here: --public closes that to them.", flush=True)
+        print(sandbox.said(), flush=True)
+        demo.block_thread()
+    except (KeyboardInterrupt, SystemExit) as end:  # also before it stands: models are looked at meanwhile
+        ending.leave(scratch.clear, status=STOPPED if isinstance(end, KeyboardInterrupt) else 0)
+        raise
     except OSError as error:
         if "empty port" not in str(error):
             raise
         sys.stderr.write(TAKEN.format(port))
         ending.leave(scratch.clear, status=1)  # models are still looked at
         return 1
-    print(f"Draftscope is on {demo.local_url.replace('[::]', '[::1]')} (Ctrl+C ends it).", flush=True)
-    if service.opener and not loopback(host):
-        print("Other machines may reach it, and load models here: --public closes that to them.", flush=True)
-    print(sandbox.said(), flush=True)
-    try:
-        demo.block_thread()
-    finally:
-        ending.leave(scratch.clear)
+    ending.leave(scratch.clear)
     return 0
 
 

@@ -186,6 +186,28 @@ def test_who_foresees_is_waited_for_where_a_port_is_taken(
     assert told == [("Port 7999 is in use: give another with --port.\n", 1)]
 
 
+@pytest.mark.parametrize(("end", "status"), [(KeyboardInterrupt(), 130), (SystemExit(0), 0)])
+@pytest.mark.parametrize("when", ["launch", "print"])
+def test_who_foresees_is_waited_for_when_the_end_comes_before_the_page_stands(
+    end: BaseException, status: int, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had ended in half of a traceback of modules that Python was taking down."""
+    left: list[int] = []
+
+    def ended(*_: object, **__: object) -> Any:
+        raise end
+
+    demo = SimpleNamespace(local_url="http://127.0.0.1:7999/", block_thread=lambda: pytest.fail("it goes on"))
+    monkeypatch.setattr(command, "launch", ended if when == "launch" else lambda *_, **__: demo)
+    monkeypatch.setattr(command.sandbox, "said", ended)
+    monkeypatch.setattr(command, "assemble", lambda _: (SimpleNamespace(foresee=lambda: None, opener=None), None))
+    monkeypatch.setattr("app.ending.on_signals", lambda: None)
+    monkeypatch.setattr("app.ending.leave", lambda _, status: left.append(status))
+    with pytest.raises(type(end)):
+        command.main(["--lazy", "--port", "0"])
+    assert left == [status]
+
+
 @pytest.mark.installed
 @pytest.mark.parametrize(("given", "status", "says"), [("abc", 2, "not 'abc'"), ("", 0, "draftscope ")])
 def test_a_port_of_the_environment_that_is_none_is_told_in_words(given: str, status: int, says: str) -> None:
