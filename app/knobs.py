@@ -21,10 +21,10 @@ def page_knob(knob: Knob) -> PageKnob:
         else "switch"
         if isinstance(knob.default, bool)
         else "text"
-        if isinstance(knob.default, str)
+        if isinstance(knob.typed, str)
         else "number"
     )
-    whole = kind == "number" and isinstance(knob.default, int)
+    whole = kind == "number" and isinstance(knob.typed, int)
     return PageKnob(**vars(knob), kind=kind, whole=whole, origin_text=_origin(knob))
 
 

@@ -73,10 +73,17 @@ class Knob:
         return self.default if self.published is None else self.published
 
     @property
+    def typed(self) -> KnobValue:
+        """A value of the type that it takes: the default, or a number where that is "auto"."""
+        known = (self.default, self.published, self.low, self.high)
+        numbers = (value for value in known if value is not None and not isinstance(value, str))
+        return next(numbers, 0) if self.auto and self.default == AUTO else self.default
+
+    @property
     def span(self) -> str:
         """The numbers that it takes, in words: "an integer from 1 to 8 tokens"."""
         unit = f" {self.unit}" if self.unit and (self.low, self.high) != (None, None) else ""
-        return f"{'an integer' if isinstance(self.default, int) else 'a number'}{within(self.low, self.high)}{unit}"
+        return f"{'an integer' if isinstance(self.typed, int) else 'a number'}{within(self.low, self.high)}{unit}"
 
     def check(self, value: object) -> KnobValue:
         """The value in the knob's own type.
@@ -94,7 +101,7 @@ class Knob:
             if isinstance(value, bool) or (isinstance(value, str) and value in ("true", "false", "True", "False")):
                 return value in (True, "true", "True")
             raise ConfigError(f"{self.name} must be true or false, not {shown(value)}.")
-        return self._text(value) if isinstance(self.default, str) else self._number(value)
+        return self._text(value) if isinstance(self.typed, str) else self._number(value)
 
     def _text(self, value: object) -> str:
         value = str(value) if type(value) in (int, float) else value
@@ -113,7 +120,7 @@ class Knob:
             number = math.nan
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
-        whole = isinstance(self.default, int)
+        whole = isinstance(self.typed, int)
         if not math.isfinite(number) or not low <= number <= high or (whole and number != int(number)):
             raise ConfigError(
                 f"{self.name} must be {self.span}, not {shown(value)}."

@@ -55,7 +55,8 @@ export function knobForm(card, given, onchange, typed) {
 /** @param {PageKnob} knob @param {Form} form */
 function knobRow(knob, form) {
   const value = form.knobs[knob.name] ?? knob.default;
-  const given = value === AUTO ? (form.typed.get(knob.name) ?? knob.default) : value;
+  const usual = knob.default === AUTO ? (knob.published ?? knob.low ?? 0) : knob.default; // what a field can show
+  const given = value === AUTO ? (form.typed.get(knob.name) ?? usual) : value;
   const input = control(knob, given);
   const chosen = knob.auto ? autoSwitch(knob, input, value) : null;
   const reset = h(
@@ -92,8 +93,8 @@ function knobRow(knob, form) {
   reset.addEventListener("click", (event) => {
     event.preventDefault();
     if (input instanceof HTMLInputElement && knob.kind === "switch") input.checked = knob.default === true;
-    else input.value = brief(knob.default);
-    if (chosen) press(chosen, input, false);
+    else input.value = brief(usual);
+    if (chosen) press(chosen, input, knob.default === AUTO);
     set(knob.default);
   });
   show();

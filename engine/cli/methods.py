@@ -49,7 +49,7 @@ def _knob(knob: Knob) -> str:
     elif isinstance(knob.default, bool):
         allowed = "true | false"
     else:
-        allowed = "text" if isinstance(knob.default, str) else knob.span
+        allowed = "text" if isinstance(knob.typed, str) else knob.span
     if knob.auto:
         allowed += f" | {AUTO}"
     return f"{knob.name:20} {knob.default!s:12} ({knob.origin}) {allowed}: {knob.help}"
