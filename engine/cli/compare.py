@@ -24,7 +24,7 @@ from engine.errors import ConfigError, EngineFault, LabError
 from engine.files.written import write
 from engine.kinds import COUNT, TO_FOLDER
 from engine.lab import Lab
-from engine.methods import get_card
+from engine.methods import EVERY, get_card
 from engine.papers.systems import spread
 from engine.runs.asking import able
 from engine.runs.sweep import Kept, Sweep
@@ -45,7 +45,6 @@ COLUMNS = (
     "speedup",
 )
 BY_CATEGORY = ("prompts", "tokens", "tau", "accept_rate_tested", "tokens_per_s", "speedup")
-ALL = "all"
 TABLE = "table.json"
 PAUSE = 10.0  # seconds between two tables of a sweep that runs, at least
 MEASURES = {  # of engine.analysis.quality, as the terminal names them; shares are told in per cent
@@ -107,7 +106,7 @@ def handle(args: argparse.Namespace) -> int:
     The same command, started again on its folder, tries those anew that failed, as a server that is gone comes back.
     What no prompt could be run with, a setting or a method, is refused before a folder is begun with it.
     """
-    specs = [] if args.methods == ALL else [parse_method(text) for text in split(args.methods)]
+    specs = [] if args.methods == EVERY else [parse_method(text) for text in split(args.methods)]
     once(specs)
     if args.repeats > 1 and not args.temperature:
         raise ConfigError("--repeats above 1 needs a --temperature above 0: greedy answers are all the same.")

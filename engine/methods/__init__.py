@@ -9,6 +9,7 @@ from engine.errors import ConfigError, shown, unknown
 from engine.methods.compose import composed
 
 FAMILIES = ("chains", "lookups", "trees", "judges", "nat")
+EVERY = "all"  # in a list of methods: those that the pair can run
 _others = [info.name for info in iter_modules(__path__) if info.name not in (*FAMILIES, "compose")]
 
 
@@ -16,10 +17,17 @@ def apart(cards: Iterable[Card]) -> tuple[Card, ...]:
     """The cards, none of which stands in place of another.
 
     Raises:
-        ValueError: two cards have the same name.
+        ConfigError: something that is no card, or one whose name cannot be typed. ValueError: two have the same name.
     """
     found: dict[str, Card] = {}
     for card in cards:
+        if not isinstance(card, Card):
+            raise ConfigError(f"CARDS must hold cards, as `make_card` makes them, not {shown(card)}.")
+        if not isinstance(card.name, str) or not card.name.isidentifier() or card.name == EVERY:
+            raise ConfigError(
+                f"A method's name must be one word of letters, digits and underscores, and not {EVERY!r}: "
+                f"{shown(card.name)} could not be asked for."
+            )
         if card.name in found:
             raise ValueError(f"{card.name!r} names two cards: {found[card.name].title} and {card.title}")
         found[card.name] = card

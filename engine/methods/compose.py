@@ -16,6 +16,29 @@ DISTRIBUTIONS = "draft distributions"  # what a rule needs of a drafter, not of 
 PLUS = "+"  # joins the names of the parts in the name of a composed method
 
 
+OPTIONS = frozenset(  # of a run, and names of what it is asked with: a knob called so could not be given
+    [
+        "method",
+        "prompt",
+        "reuse",
+        "drafter",
+        "shape",
+        "rule",
+        "max_new_tokens",
+        "temperature",
+        "top_p",
+        "top_k",
+        "seed",
+        "chat",
+        "record",
+        "stop",
+        "top_n",
+        "looks",
+        "extras",
+    ]
+)
+
+
 Called = Callable[[type[Any]], str]  # what a part is called where two do not fit
 
 
@@ -68,6 +91,37 @@ def _named(shape: type[Shape], called: Called) -> str:
     return repr(called(shape)) if shape.NAME == shape.KIND else f"{called(shape)!r} ({called(SHAPES[shape.KIND])})"
 
 
+def called_in(drafter: type[Drafter], shape: type[Shape], rule: type[Rule]) -> dict[type[Any], dict[str, str]]:
+    """What each part's knobs are called in a method of the three: their own names, and where two parts have a knob of
+    one name, that of the drafter with the drafter's name before it (the shape's where only the rule has it too)."""
+    called: dict[type[Any], dict[str, str]] = {}
+    taken: set[str] = set()
+    for part in (rule, shape, drafter):
+        called[part] = {
+            knob.name: f"{part.NAME}_{knob.name}" if knob.name in taken else knob.name for knob in part.KNOBS
+        }
+        taken |= {*called[part].values()}
+    return called
+
+
+def check_knobs(part: type[Any]) -> None:
+    """See that each knob of a part can be set, and is at a value that it takes.
+
+    Raises:
+        ConfigError: the part's name, and what its knob lacks.
+    """
+    for knob in part.KNOBS:
+        if not isinstance(knob, Knob):
+            raise ConfigError(f"KNOBS of {part.NAME!r} must hold Knob(name, default, help, ...), not {shown(knob)}.")
+        if not (isinstance(knob.name, str) and knob.name.isidentifier()) or knob.name in OPTIONS:
+            why = "the name of an option of a run" if knob.name in OPTIONS else "no name that can be typed (a word)"
+            raise ConfigError(f"Knob {shown(knob.name)} of {part.NAME!r} has {why}: call it otherwise.")
+        try:
+            knob.check(knob.default)
+        except ConfigError as error:
+            raise ConfigError(f"Knob {knob.name!r} of {part.NAME!r} has a default that it refuses: {error}") from None
+
+
 def make_card(
     *,
     drafter: str,
@@ -79,13 +133,20 @@ def make_card(
     needs: tuple[str, ...] = (),
     **words: Any,
 ) -> Card:
-    """A card whose knobs are those of its parts, with this method's defaults and their origins.
+    """A card whose knobs are those of its parts (`called_in`), with this method's defaults and their origins.
 
     Raises:
-        ConfigError: the parts do not fit, or a default is no knob of theirs.
+        ConfigError: the parts do not fit, a default is no knob of theirs, or a knob of theirs cannot be set.
     """
     d, s, r = parts(drafter, shape, rule)
-    knobs = {knob.name: knob for part in (s, r, d) for knob in part.KNOBS}
+    for part in (d, s, r):
+        check_knobs(part)
+    called = called_in(d, s, r)
+    knobs = {
+        called[part][knob.name]: replace(knob, name=called[part][knob.name])
+        for part in (s, r, d)
+        for knob in part.KNOBS
+    }
     for name, value in (defaults or {}).items():
         if name not in knobs:
             raise ConfigError(unknown(f"knob of {drafter} x {shape} x {rule}", name, knobs))
@@ -125,7 +186,8 @@ def compose(*, drafter: str, shape: str, rule: str, **knobs: KnobValue) -> Card:
         defaults=knobs,
         summary=f"Composed: drafter {drafter}, shape {shape}, rule {rule}.",
     )
-    plain = {knob.name: knob.default for part in parts(drafter, shape, rule) for knob in part.KNOBS}
+    own = called_in(*parts(drafter, shape, rule))
+    plain = {own[part][knob.name]: knob.default for part in own for knob in part.KNOBS}
     given = (replace(knob, published=plain[knob.name]) if knob.name in knobs else knob for knob in card.knobs)
     return replace(card, knobs=tuple(given))
 
@@ -158,4 +220,6 @@ def build(card: Card, kit: Kit, knobs: Mapping[str, object]) -> Method:
     """
     d, s, r = parts(card.drafter, card.shape, card.rule)
     values = card.resolve(knobs)
-    return Method(card, d(kit, values), s(kit, values), r(kit, values), values)
+    called = called_in(d, s, r)
+    of = {part: values | {own: values[name] for own, name in called[part].items()} for part in called}
+    return Method(card, d(kit, of[d]), s(kit, of[s]), r(kit, of[r]), values)

@@ -26,7 +26,7 @@ from engine.draft import chain
 from engine.drafters import DRAFTERS
 from engine.errors import ConfigError
 from engine.loop import Decoding
-from engine.methods.compose import build
+from engine.methods.compose import build, called_in, parts
 from engine.model.devices import synchronise
 from engine.model.load import Model
 from engine.parts import Kit, always_asking
@@ -61,12 +61,18 @@ def costs_of(pair: Pair, card: Card, config: RunConfig) -> Costs:
             f"{card.name} has no length that could be left to what rounds cost: none of its knobs may be `{AUTO}`."
         )
     kind, drafter = SHAPES[card.shape].KIND, DRAFTERS[card.drafter]
-    own = tuple((k.name, config.knobs.get(k.name)) for k in drafter.KNOBS if k.name not in always_asking(drafter))
+    called, asking = _called(card), always_asking(drafter)
+    own = tuple((name, config.knobs.get(called[name])) for name in called if name not in asking)
     key = (card.drafter, own, kind, card.rule, torch.get_num_threads(), config.sampling.greedy)
     if key not in pair.measured:
         with torch.inference_mode():
             pair.measured[key] = _measured(pair, card, kind, config)
     return pair.measured[key]
+
+
+def _called(card: Card) -> dict[str, str]:
+    """What the knobs of the card's drafter are called on it."""
+    return called_in(*parts(card.drafter, card.shape, card.rule))[DRAFTERS[card.drafter]]
 
 
 def with_costs(pair: Pair, card: Card, config: RunConfig) -> Kit:
@@ -219,7 +225,8 @@ class _Drafts:
     def __init__(self, pair: Pair, card: Card, config: RunConfig, kind: str, levels: int, rows: int) -> None:
         self.pair, self.card, self.levels, self.rows = pair, card, levels, rows
         self.kind = kind
-        own: dict[str, KnobValue] = {**config.knobs, **AS_CHOSEN[kind], **always_asking(DRAFTERS[card.drafter])}
+        asking = {_called(card)[name]: value for name, value in always_asking(DRAFTERS[card.drafter]).items()}
+        own: dict[str, KnobValue] = {**config.knobs, **AS_CHOSEN[kind], **asking}
         self.config = replace(config, knobs=own, record="light", stop=(), max_new_tokens=max(config.max_new_tokens, 32))
         self._rounds: list[Round] = []
         self._fresh()

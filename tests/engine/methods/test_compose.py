@@ -2,17 +2,23 @@
 
 import re
 from dataclasses import replace
+from inspect import signature
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.knobs import page_knob
+from engine.config import Calibration, Knob
 from engine.drafters import DRAFTERS
 from engine.errors import ConfigError
+from engine.lab import Lab
 from engine.methods import CARDS, apart, get_card
-from engine.methods.compose import composed, make_card, parts
+from engine.methods.compose import OPTIONS, called_in, check_knobs, compose, composed, make_card, parts
 from engine.parts import title_of
 from engine.rules import RULES
+from engine.runs.asking import DECODING
 from engine.shapes import SHAPES
 from tests.engine.zoo import Zoo
 
@@ -37,6 +43,24 @@ def test_defaults_must_be_knobs_and_in_range() -> None:
         make_card(drafter="model", shape="chain", rule="exact", defaults={"gamma": -1}, **WORDS)
 
 
+def test_a_number_whose_default_is_left_to_the_device_stays_a_number(zoo: Zoo) -> None:
+    """What is given later is read and refused as where the default is a number, and not taken for a text."""
+    left = compose(drafter="model", shape="chain", rule="exact", gamma="auto")
+    given = make_card(drafter="model", shape="chain", rule="exact", defaults={"gamma": "auto"}, **WORDS)
+    fitted = get_card("sd").fitted(Calibration({"gamma": "auto"}, "a command"))
+    for card in (left, given, fitted):
+        (gamma,) = (knob for knob in card.knobs if knob.name == "gamma")
+        assert gamma.default == "auto" and gamma.span == "an integer from 0 to 128 tokens"
+        assert card.resolve({})["gamma"] == "auto"
+        assert [card.resolve({"gamma": value})["gamma"] for value in (7, "7", "auto")] == [7, 7, "auto"]
+        for odd in ("foo", 129, 2.5):
+            with pytest.raises(ConfigError, match=r"gamma must be an integer from 0 to 128 tokens, not"):
+                card.resolve({"gamma": odd})
+        assert (page_knob(gamma).kind, page_knob(gamma).whole) == ("number", True)
+    ours, plain = (zoo.lab("llama", draft="noise").run(m, [5, 9], max_new_tokens=9, gamma=3) for m in (left, "sd"))
+    assert ours.head.knobs == plain.head.knobs and ours.token_ids == plain.token_ids
+
+
 def test_every_card_is_made_of_parts_that_fit() -> None:
     for card in CARDS:
         drafter, shape, rule = parts(card.drafter, card.shape, card.rule)
@@ -50,6 +74,72 @@ def test_no_two_parts_of_a_card_share_a_knob() -> None:
     for card in CARDS:
         names = [knob.name for part in parts(card.drafter, card.shape, card.rule) for knob in part.KNOBS]
         assert len(names) == len(set(names)), (card.name, sorted(n for n in names if names.count(n) > 1))
+
+
+def test_parts_of_a_composed_method_keep_knobs_of_one_name_apart(zoo: Zoo) -> None:
+    """Both have an `alpha`, of another meaning: each has its own default, and is set by itself."""
+    card = compose(drafter="sam", shape="confidence_chain", rule="exact", sam_alpha=3)
+    knobs = {knob.name: knob for knob in card.knobs}
+    assert knobs["alpha"] == next(knob for knob in SHAPES["confidence_chain"].KNOBS if knob.name == "alpha")
+    own = next(knob for knob in DRAFTERS["sam"].KNOBS if knob.name == "alpha")
+    assert (knobs["sam_alpha"].default, knobs["sam_alpha"].published, knobs["sam_alpha"].help) == (3.0, 4.0, own.help)
+    lab = zoo.lab("llama")
+    method = lab.living(card, alpha=0.5)
+    drafter: Any = method.drafter
+    assert (method.shape.alpha, drafter.alpha) == (0.5, 3.0)
+    assert method.knobs["alpha"] == 0.5 and method.knobs["sam_alpha"] == 3.0
+    trace = lab.run(card, [5, 9, 5, 9, 5], max_new_tokens=12)
+    assert trace.token_ids == lab.run("ar", [5, 9, 5, 9, 5], max_new_tokens=12).token_ids
+
+
+def test_every_knob_of_composed_parts_is_on_the_card_once() -> None:
+    for drafter, shape, rule in product(DRAFTERS, SHAPES, RULES):
+        try:
+            chosen = parts(drafter, shape, rule)
+        except ConfigError:
+            continue
+        names = [name for called in called_in(*chosen).values() for name in called.values()]
+        assert len(names) == len(set(names)) == sum(len(part.KNOBS) for part in chosen), (drafter, shape, rule)
+
+
+@pytest.mark.parametrize(
+    ("knob", "words"),
+    [
+        (
+            Knob("period", 200, "x", 1, 64),
+            "'period' of 'mine' has a default that it refuses: period must be an integer",
+        ),
+        (
+            Knob("period", 5, "x", 9, 3),
+            "'period' of 'mine' has a default that it refuses: period must be an integer from",
+        ),
+        (Knob("mode", "a", "x", choices=("b",)), "'mode' of 'mine' has a default that it refuses: Unknown value"),
+        (Knob("temperature", 1.0, "x"), "'temperature' of 'mine' has the name of an option of a run"),
+        (Knob("two words", 1, "x"), "'two words' of 'mine' has no name that can be typed"),
+        (("period", 5), "KNOBS of 'mine' must hold Knob"),
+    ],
+)
+def test_a_knob_that_cannot_be_set_is_refused_with_its_part(knob: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        check_knobs(type("Mine", (), {"NAME": "mine", "KNOBS": (knob,)}))
+
+
+def test_no_knob_has_the_name_of_an_option() -> None:
+    """All that a run is asked with stands among the refused names."""
+    asked = {*signature(Lab.run).parameters, *signature(Lab.stream).parameters, *signature(Lab.compose).parameters}
+    assert DECODING | (asked - {"self", "options", "knobs"}) == OPTIONS
+    for part in (*DRAFTERS.values(), *SHAPES.values(), *RULES.values()):
+        check_knobs(part)
+
+
+@pytest.mark.parametrize("name", ["a+b", "a:b", "a,b", "two words", "", "all", 5])
+def test_a_method_whose_name_cannot_be_typed_is_refused(name: Any) -> None:
+    with pytest.raises(
+        ConfigError, match=r"A method's name must be one word .*, and not 'all': .* could not be asked for"
+    ):
+        apart([replace(CARDS[0], name=name)])
+    with pytest.raises(ConfigError, match="CARDS must hold cards"):
+        apart([name])
 
 
 def test_the_triples_are_those_of_the_design() -> None:
