@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import engine.loop
@@ -13,6 +14,7 @@ from engine.draft import Draft, chain
 from engine.drafters.model import ModelDrafter
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.rules.exact import Exact
 from engine.runs.running import begin
 from engine.trace.events import Round, RunEnded, RunStarted
 from engine.verify import Verdict
@@ -94,8 +96,11 @@ def test_stops_cut_the_span(reason: str) -> None:
         (chain((-1,)), "drafted token -1 in round 0"),
         (replace(chain((1,)), beside=chain((7,))), "drafted token 7"),
         (None, "gave None in round 0, which is not a Draft"),
+        (chain((np.int64(1),)), "drafted np.int64(1) in round 0: a token is a plain"),  # type: ignore[arg-type]
+        (chain((1.5,)), "drafted 1.5 in round 0: a token is a plain integer"),  # type: ignore[arg-type]
+        (chain([1] * 5000), "drafted 5000 tokens in round 0, where there is space for"),
     ],
-    ids=["beyond", "below", "beside", "none"],
+    ids=["beyond", "below", "beside", "none", "numpy", "float", "long"],
 )
 def test_a_draft_that_the_target_cannot_read_names_its_drafter(
     draft: Draft | None, words: str, monkeypatch: pytest.MonkeyPatch
@@ -103,6 +108,32 @@ def test_a_draft_that_the_target_cannot_read_names_its_drafter(
     monkeypatch.setattr(ModelDrafter, "propose", lambda *_: draft)
     end = toy_lab(V=5).run("sd", "ab", max_new_tokens=8).end
     assert end is not None and end.reason == "error" and str(end.message).startswith(f"The drafter 'model' {words}")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (None, "gave None in round 0, which is not a Verdict"),
+        (
+            Verdict([0, 0], 1),
+            "accepted the nodes [0, 0] in round 0, which are no path of the draft: 0 does not follow 0",
+        ),
+        (
+            Verdict([1], 1),
+            "accepted the nodes [1] in round 0, which are no path of the draft: 1 does not follow the root",
+        ),
+        (Verdict([0, 9], 1), "accepted the nodes [0, 9] in round 0"),
+        (Verdict([-1], 1), "accepted the nodes [-1] in round 0"),
+        (Verdict([0], 5), "emitted token 5 in round 0: the target has 0 to 4"),
+    ],
+    ids=["none", "twice", "unrooted", "beyond", "root", "foreign"],
+)
+def test_a_verdict_that_is_none_of_the_draft_names_its_rule(
+    verdict: Verdict | None, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Exact, "decide", lambda *_: verdict)
+    end = toy_lab(V=5).run("sd", "ab", max_new_tokens=8).end
+    assert end is not None and end.reason == "error" and str(end.message).startswith(f"The rule 'exact' {words}")
 
 
 def test_a_stop_string_may_be_long(toy: Lab) -> None:
