@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from engine.analysis.decisions import greedy
 from engine.analysis.divergence import divergence
-from engine.analysis.replay import replay
+from engine.analysis.replay import UNDECLARED, replay
 from engine.analysis.words import count
 from engine.errors import ConfigError
 from engine.threshold import Threshold
@@ -84,8 +84,11 @@ def _decisions(trace: Trace, thresholds: Mapping[str, Threshold | None]) -> tupl
         return 0, 0, "Nothing was drafted, so nothing was decided."
     if trace.head.rule not in thresholds:
         return None, 0, "Its rule is not known here, so its decisions are not recomputed."
+    declared = thresholds[trace.head.rule]
+    if declared is None and trace.head.rule not in UNDECLARED:
+        return None, 0, "Its rule declares no threshold, so its decisions are not recomputed."
     try:
-        found = replay(trace, thresholds[trace.head.rule])
+        found = replay(trace, declared)
     except ConfigError:
         return None, 0, "It was recorded lightly: the numbers of its decisions are not there to be checked."
     rest = f"; {found.unknown} cannot be, for want of numbers" if found.unknown else ""

@@ -72,6 +72,8 @@ def replay(trace: Trace, threshold: Threshold | None) -> Replay:
         return _written(trace)
     if any(map(blocks.tested_whole, trace.rounds)):
         return _blocks(trace)
+    if threshold is None and trace.head.rule not in UNDECLARED:
+        return _undeclared(trace)
     checked, missing, faults = 0, 0, []
     decide = decider(trace.head, trace.head.knobs, threshold)
     for event, index, node in _tested(trace):
@@ -82,6 +84,13 @@ def replay(trace: Trace, threshold: Threshold | None) -> Replay:
         faults += [f"Round {event.index}, node {index}: {fault}." for fault in _numbers(trace, node, threshold)]
     faults += [f"Round {event.index}: {fault}." for event in trace.rounds for fault in _emission(trace, event)]
     return Replay(checked, missing, faults, f"{count(checked, 'decision')} recomputed from the recorded numbers")
+
+
+def _undeclared(trace: Trace) -> Replay:
+    """A rule of which nothing is known here: it is no exact one, and no declaration says what it compares."""
+    unknown = sum(1 for _ in _tested(trace))
+    told = f"the rule {trace.head.rule!r} declares no threshold, so that its decisions cannot be recomputed"
+    return Replay(0, unknown, [], told)
 
 
 def _followed(trace: Trace) -> Replay:

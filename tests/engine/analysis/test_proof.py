@@ -5,6 +5,7 @@ from typing import Any
 
 from engine.analysis.compared import compared
 from engine.analysis.proof import Proof, proof
+from engine.analysis.replay import replay
 from engine.files.places import PRESETS
 from engine.rules import RULES
 from engine.trace.store import Trace
@@ -116,3 +117,17 @@ def test_decisions_without_numbers_are_counted_apart_and_disagreements_named() -
     assert (nothing.checked, nothing.faults) == (0, 0) and nothing.decisions.startswith("Nothing was drafted")
     unknown = proof("sd", {"sd": one("aaa", rule="own")}, names, DECLARED)
     assert (unknown.checked, unknown.faults) == (None, 0) and "not known here" in unknown.decisions
+
+
+def test_a_rule_of_ones_own_that_declares_nothing_is_not_held_to_the_exact_one() -> None:
+    """What it kept against the exact rule was no mistake of the run, and none is told."""
+    run = traces("first_look", "ar", "sd", "specdec")["specdec"]
+    run.head.rule = "mine"
+    tested = sum(node.state != "discarded" for event in run.rounds for node in event.nodes)
+    assert any(node.state == "relaxed" for event in run.rounds for node in event.nodes)
+    found = compared({"mine": run}, {**DECLARED, "mine": None}).proofs["mine"]
+    assert (found.checked, found.faults) == (None, 0)
+    assert found.decisions == "Its rule declares no threshold, so its decisions are not recomputed."
+    again = replay(run, None)
+    assert (again.checked, again.unknown, again.faults) == (0, tested, [])
+    assert again.told == "the rule 'mine' declares no threshold, so that its decisions cannot be recomputed"
