@@ -31,7 +31,8 @@ class Terminal:
 
 
 def status_of(command: Callable[[], int]) -> int:
-    """Run a command: a LabError or an unusable file is one line on stderr and status 2, an interrupt status 130, a pipe
+    """Run a command: a LabError, an unusable file or a package that is not installed is one line on stderr and status
+    2, an interrupt status 130, a pipe
     that was closed (`... | head`) status 141. What the terminal's encoding lacks is written as escapes, and so is
     what would command it.
     """
@@ -49,6 +50,15 @@ def status_of(command: Callable[[], int]) -> int:
         sys.stdout.flush()
     except LabError as error:
         err.write(f"error: {error}\n")
+        return REFUSED
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in ("", __name__.partition(".")[0]):
+            raise
+        err.write(
+            f"error: {missing} is not installed for {sys.executable}. A checkout has everything in its environment: "
+            "`make setup` once, then `. .venv/bin/activate`.\n"
+        )
         return REFUSED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes as it ends

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -50,3 +51,17 @@ def test_streams_that_the_shell_closed_take_what_is_written(monkeypatch: pytest.
     assert status_of(refuse) == 2
     for name in ("stdout", "stderr"):
         getattr(sys, name).close()
+
+
+def test_a_python_without_the_packages_is_told_where_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """As of who forgot to activate the environment; a module of ours that is missing is a bug, and stays one."""
+
+    def load(name: str) -> int:
+        return int(bool(import_module(name)))
+
+    assert status_of(lambda: load("no_such_package.deep")) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: no_such_package is not installed for {sys.executable}. ")
+    assert "`. .venv/bin/activate`" in told and told.count("\n") == 1
+    with pytest.raises(ModuleNotFoundError):
+        status_of(lambda: load("engine.no_such_module"))
