@@ -62,7 +62,9 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
     add_shots(parser)
     parser.add_argument("--items", type=COUNT, default=500, metavar="N", help="prompts (default: 500)")
     parser.add_argument("--minutes", type=MINUTES, metavar="M", help="stop after the prompt that exceeds this time")
-    parser.add_argument("--problem-seed", type=int, default=7, help="seed of the embedded problems (default: 7)")
+    parser.add_argument(
+        "--problem-seed", type=int, metavar="SEED", default=7, help="seed of the embedded problems (default: 7)"
+    )
     parser.add_argument(
         "--split", choices=("train", "heldout"), default="train", help="of embedded problems (default: train)"
     )
@@ -70,7 +72,7 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--score", action="store_true", help="write the score of the task's loaded judge into each label"
     )
-    parser.add_argument("--limit", type=COUNT, metavar="T", help=LIMIT_OF_MINING)
+    parser.add_argument("--limit", "--max-new-tokens", type=COUNT, metavar="N", help=LIMIT_OF_MINING)
     parser.add_argument("--chat", action="store_true", help="wrap prompts in the target's chat template")
     parser.add_argument("--naive", action="store_true", help="the ablation: each mismatch by itself, no swap is kept")
     parser.add_argument(
@@ -78,10 +80,16 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--report", action="store_true", help="code: compare how each test ends, not only pass or fail")
     parser.add_argument(
-        "--temperature", type=float, default=0.0, help="above 0: sampling with a shared Gumbel field (default: 0)"
+        "--temperature",
+        type=float,
+        default=0.0,
+        metavar="T",
+        help="above 0: sampling with a shared Gumbel field (default: 0)",
     )
-    parser.add_argument("--top-p", type=float, default=1.0, help="nucleus mass (default: 1, off)")
-    parser.add_argument("--top-k", type=int, default=0, help="tokens kept, 0 is off (default: 0)")
+    parser.add_argument(
+        "--top-p", type=float, default=1.0, metavar="P", help="nucleus mass, above 0 to 1 (default: 1, off)"
+    )
+    parser.add_argument("--top-k", type=int, default=0, metavar="K", help="tokens kept, 0 is off (default: 0)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the Gumbel field (default: 0)")
     online = parser.add_argument_group("along an EAGLE head's windows, as the published code does (register A9)")
     online.add_argument("--eagle-online", metavar="HEAD", help="eagle2 or eagle3, the head that drafts; greedy")
@@ -105,7 +113,7 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
     vote = parser.add_argument_group("a chat model decides what is as good (instead of extracted answers)")
     vote.add_argument("--judge-endpoint", metavar="URL", help="address before /chat/completions")
     vote.add_argument("--judge-model", default="", metavar="NAME", help="the judge's name on the server")
-    vote.add_argument("--votes", type=COUNT, default=3, help="votes a comparison (default: 3)")
+    vote.add_argument("--votes", type=COUNT, default=3, metavar="N", help="votes a comparison (default: 3)")
     vote.add_argument("--vote", choices=("paper", "unanimous"), default="paper", help="how they count (default: paper)")
     parser.add_argument(
         "--key-env",
@@ -190,8 +198,10 @@ def _eval_parser(parser: argparse.ArgumentParser) -> None:
         help="tokens drafted a round by all methods, the root counted with EAGLE (default: 16)",
     )
     parser.add_argument("--thresholds", type=COUNT, default=8, metavar="N", help="thresholds of the sweep (default: 8)")
-    parser.add_argument("--limit", type=COUNT, metavar="T", help=LIMIT)
-    parser.add_argument("--problem-seed", type=int, default=0, help="seed of the embedded problems (default: 0)")
+    parser.add_argument("--limit", "--max-new-tokens", type=COUNT, metavar="N", help=LIMIT)
+    parser.add_argument(
+        "--problem-seed", type=int, metavar="SEED", default=0, help="seed of the embedded problems (default: 0)"
+    )
     parser.add_argument(
         "--out", type=TO_FOLDER, default=Path("docs/results"), metavar="DIR", help="results (default: docs/results)"
     )

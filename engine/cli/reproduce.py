@@ -62,7 +62,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--items", type=COUNT, metavar="N", help="prompts a task (default: as the entry says)")
     parser.add_argument(
-        "--minutes", type=MINUTES, default=0.0, help="stop after so many; run again to go on (0: never)"
+        "--minutes", type=MINUTES, default=0.0, metavar="M", help="stop after so many; run again to go on (0: never)"
     )
     parser.add_argument(
         "--times", action="store_true", help="also speeds: for a machine on which nothing else runs meanwhile"

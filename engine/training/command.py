@@ -15,13 +15,22 @@ from engine.training import commands, headcommands, models, natcommands, prmcomm
 from engine.training.options import ASSETS, add_budget
 
 
+class Defaults(argparse.ArgumentDefaultsHelpFormatter):
+    """Tells the default of each option that has one: of a switch, and of what is left out, there is none to tell."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        told = action.default is not None and action.default is not False and action.default != []
+        return super()._get_help_string(action) if told else action.help
+
+
 def main(argv: list[str] | None = None, prog: str = "python -m engine.training") -> int:
     """Parse and run one command, which help and errors name as one of `prog`; its exit status, see `engine.status`."""
     parser = Parser(prog=prog, description=__doc__)
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def add(name: str, run: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:
-        sub = subparsers.add_parser(name, help=text, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+        described = f"{text[0].upper()}{text[1:]}."
+        sub = subparsers.add_parser(name, help=text, description=described, formatter_class=Defaults)
         sub.set_defaults(run=run)
         sub.add_argument("--threads", type=COUNT, default=2, help="CPU threads")
         return sub

@@ -80,7 +80,7 @@ def test_from_a_task_to_results(
     assert made.meta["labels"] == sum(len(p.labels) for p in prompts) and 0 <= made.threshold <= 1
 
     asset = ["--asset", f"judge:arithmetic={judge}"]
-    options = ["--tasks", "arithmetic", "--window", "4", "--limit", "10", "--out", str(tmp_path / "results")]
+    options = ["--tasks", "arithmetic", "--window", "4", "--max-new-tokens", "10", "--out", str(tmp_path / "results")]
     assert main(["judge-eval", *pair, *asset, *options, "--items", "1"]) == 0
     recorded = json.loads((tmp_path / "results" / "judge-arithmetic.json").read_text())["command"]
     assert recorded.startswith(f"python -m engine judge-eval {pair[0]}"), "of this call, not of the process"

@@ -1,6 +1,7 @@
 """`train` and `eval`: everything after the word reaches `python -m engine.training` as it was typed."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,11 @@ from engine.training.trainer import Trainer
 def test_help_is_that_of_the_command(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main([word, "--help"])
-    assert left.value.code == 0
-    assert f"usage: python -m engine {word} [-h]" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert left.value.code == 0 and f"usage: python -m engine {word} [-h]" in told
+    what = {"train": "Train a model;", "eval": "Measure the pair"}[word]
+    assert f"\n\n{what}" in told and "CPU threads (default: 2)" in told
+    assert not re.search(r"default:\s+(None|False|\[\])", told), "there is none, and none is told"
     with pytest.raises(SystemExit):
         main([word, "--nonsense"], prog="draftscope")
     assert f"usage: draftscope {word} [-h]" in capsys.readouterr().err
