@@ -13,11 +13,12 @@ import torch
 
 from engine.config import Card, KnobValue, RunConfig, Writer
 from engine.draft import EMPTY, Draft
-from engine.errors import EngineFault, shown
+from engine.errors import EngineFault
 from engine.model import Forward, Session, Tokenizer
 from engine.model.devices import synchronise
 from engine.parts import Choosing, Context, Drafter, Early, Kit, Outcome, Rule, own_rule
 from engine.record import Recorder
+from engine.sound import sound_draft, sound_verdict
 from engine.streams import Streams
 from engine.threshold import OVERLAP_N, taken_at
 from engine.trace.events import Round, RunEnded
@@ -159,56 +160,16 @@ class Decoding:
         return round_
 
     def _proposed(self, context: Context) -> Draft:
-        """What the drafter proposes, held to what the target can read.
-
-        Raises:
-            EngineFault: it is no draft, holds tokens that the target does not have, or is too large.
-        """
-        draft, who = self.method.drafter.propose(context, self.method.shape), self.method.card.drafter
-        if not isinstance(draft, Draft):
-            raise EngineFault(f"The drafter {who!r} gave {shown(draft)} in round {self.index}, which is not a Draft.")
-        tokens, vocab = draft.read.tokens, self.target.vocab
-        if strange := [token for token in tokens if type(token) is not int]:
-            raise EngineFault(
-                f"The drafter {who!r} drafted {shown(strange[0])} in round {self.index}: a token is a plain integer, "
-                "as `int(x)` and `tensor.tolist()` give it."
-            )
-        if len(tokens) > context.space:
-            raise EngineFault(
-                f"The drafter {who!r} drafted {len(tokens)} tokens in round {self.index}, where there is space for "
-                f"{context.space}: at most `context.space` can be read."
-            )
-        if tokens and (min(tokens) < 0 or max(tokens) >= vocab):
-            odd = next(token for token in tokens if not 0 <= token < vocab)
-            raise EngineFault(
-                f"The drafter {who!r} drafted token {odd} in round {self.index}: the target has 0 to {vocab - 1}."
-            )
-        return draft
+        """What the drafter proposes; EngineFault where that is nothing to read, see `sound_draft`."""
+        draft = self.method.drafter.propose(context, self.method.shape)
+        who = f"The drafter {self.method.card.drafter!r}"
+        return sound_draft(draft, who, self.index, context.space, self.target.vocab)
 
     def _decided(self, view: RoundView) -> Verdict:
-        """What the rule decides, held to the draft.
-
-        Raises:
-            EngineFault: it is no verdict, accepts what is no path of the draft, or emits a token that the target does
-                not have.
-        """
-        verdict, who = self.method.rule.decide(view), self.method.card.rule
-        if not isinstance(verdict, Verdict):
-            raise EngineFault(f"The rule {who!r} gave {shown(verdict)} in round {self.index}, which is not a Verdict.")
-        above, parents = -1, view.draft.parents
-        for node in verdict.path if not own_rule(type(self.method.shape)) else []:
-            if not 0 <= node < len(parents) or parents[node] != above:
-                raise EngineFault(
-                    f"The rule {who!r} accepted the nodes {shown(verdict.path)} in round {self.index}, which are no "
-                    f"path of the draft: {node} does not follow {'the root' if above < 0 else above}."
-                )
-            above = node
-        if verdict.emit is not None and not 0 <= verdict.emit < self.target.vocab:
-            raise EngineFault(
-                f"The rule {who!r} emitted token {verdict.emit} in round {self.index}: the target has 0 to "
-                f"{self.target.vocab - 1}."
-            )
-        return verdict
+        """What the rule decides; EngineFault where that does not fit the draft, see `sound_verdict`."""
+        verdict, who = self.method.rule.decide(view), f"The rule {self.method.card.rule!r}"
+        parents = None if own_rule(type(self.method.shape)) else view.draft.parents
+        return sound_verdict(verdict, who, self.index, parents, self.target.vocab)
 
     def _keep(self, draft: Draft, forward: Forward, read: bool) -> Round:
         """Let the rule decide, commit what it accepts, tell the parts, and write the round down."""
