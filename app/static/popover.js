@@ -1,13 +1,16 @@
 // @ts-check
 // One box under an element of the page, at most one at a time: the proof at a guarantee, a word of the glossary.
 
+import { CONTROLS } from "./refocus.js";
+
 const GAP = 6; // px between the element and its box
 
 /** @type {{box: HTMLElement, anchor: Element, over: AbortController} | null} */
 let shown = null;
 
 /**
- * Open a box under an element, or close it where it stands there. Escape and a click beside it close it.
+ * Open a box under an element, or close it where it stands there. Escape and a click beside it close it, and so does
+ * Tab beyond what it holds: then the keyboard goes on from the element.
  * @param {Element} anchor @param {HTMLElement} box a dialog; `leaves` says of a click in it whether it closes the box
  * @param {(event: MouseEvent) => boolean} leaves
  */
@@ -17,12 +20,16 @@ export function togglePopover(anchor, box, leaves) {
   if (again) return;
   box.classList.add("popover");
   box.tabIndex = -1;
-  box.addEventListener("click", (event) => leaves(event) && closePopover());
+  box.addEventListener("click", (event) => leaves(event) && back());
   box.addEventListener("keydown", (event) => {
     event.stopPropagation();
-    if (event.key !== "Escape") return;
-    closePopover();
-    if (anchor instanceof HTMLElement) anchor.focus();
+    if (event.key === "Escape") back();
+    if (event.key !== "Tab") return;
+    const held = [box, ...box.querySelectorAll(CONTROLS)];
+    const at = held.indexOf(/** @type {Element} */ (event.target));
+    if (event.shiftKey ? at > 1 : at < held.length - 1) return;
+    back();
+    if (event.shiftKey) event.preventDefault(); // it is at the element now
   });
   (anchor.closest("[data-lab]") ?? document.body).append(box);
   place(box, anchor.getBoundingClientRect());
@@ -35,6 +42,12 @@ export function togglePopover(anchor, box, leaves) {
   function outside(event) {
     const target = event.target instanceof Node ? event.target : null;
     if (!box.contains(target) && !anchor.contains(target)) closePopover();
+  }
+  /** Close it, and give back the focus: to the stage where the element is gone. */
+  function back() {
+    closePopover();
+    const place = anchor.isConnected ? anchor : document.getElementById("stage");
+    if (place instanceof HTMLElement || place instanceof SVGElement) place.focus({ preventScroll: true });
   }
   function moved() {
     if (anchor.isConnected) place(box, anchor.getBoundingClientRect());

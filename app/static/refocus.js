@@ -1,7 +1,8 @@
 // @ts-check
 // Focus across a redraw: the element that had it is another one afterwards, of the same name.
 
-const CONTROLS = "a, button, input, select, summary, textarea, [tabindex]";
+/** What the keyboard may come to. */
+export const CONTROLS = "a, button, input, select, summary, textarea, [tabindex]";
 
 /** @param {Element} element */
 const nameOf = (element) => element.getAttribute("aria-label") ?? element.textContent ?? "";

@@ -1,5 +1,6 @@
 // @ts-check
-// What hangs under a button: opened and closed by it, closed by Escape or a press elsewhere.
+// What hangs under a button: opened and closed by it, closed by Escape, by a press elsewhere, and when the keyboard
+// goes on to what it would cover.
 
 import { h } from "../dom.js";
 
@@ -40,6 +41,9 @@ export function popover(button, element, { opening, opened }) {
     if (event.target instanceof Node && !anchor.contains(event.target)) close();
   }
 
+  anchor.addEventListener("focusout", ({ relatedTarget }) => {
+    if (element.isConnected && relatedTarget instanceof Node && !anchor.contains(relatedTarget)) close();
+  });
   anchor.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !element.isConnected) return;
     event.stopPropagation();
