@@ -44,7 +44,7 @@ export function knobForm(card, given, onchange, typed) {
   const open = advanced.some((knob) => knob.name in given);
   return h(
     "div.knobs",
-    {},
+    { role: "group", "aria-label": card.title },
     h("h3", {}, card.title),
     card.knobs.length ? null : h("p.quiet", {}, "Nothing to set."),
     rows,
@@ -66,9 +66,12 @@ function knobRow(knob, form) {
   );
   const origin = `${rangeText(knob)}${knob.origin_text}: ${usualOf(knob)}`;
   const unit = knob.unit === knob.name ? "" : knob.unit;
+  const told = `${knob.help}\n${origin}`.replaceAll("`", "");
+  input.setAttribute("aria-label", unit ? `${knob.name}, ${unit}` : knob.name); // the label holds buttons and help, too
+  input.setAttribute("aria-description", told);
   const row = h(
     `label.knob.${knob.kind}`,
-    { title: `${knob.help}\n${origin}`.replaceAll("`", "") },
+    { title: told },
     h("span.name", {}, knob.name, unit ? h("i", {}, unit) : null),
     chosen ? h("span.auto", {}, input, chosen) : input,
     reset,
@@ -95,6 +98,7 @@ function knobRow(knob, form) {
     if (input instanceof HTMLInputElement && knob.kind === "switch") input.checked = knob.default === true;
     else input.value = brief(usual);
     if (chosen) press(chosen, input, knob.default === AUTO);
+    if (document.activeElement === reset) input.focus(); // the button goes
     set(knob.default);
   });
   show();

@@ -28,7 +28,7 @@ export function explained(input) {
   input.reportValidity();
   const method = input.closest(".knobs")?.querySelector("h3")?.textContent;
   const name =
-    input.getAttribute("aria-label") ?? input.closest("label")?.querySelector(".name")?.firstChild?.textContent;
+    input.closest("label")?.querySelector(".name")?.firstChild?.textContent ?? input.getAttribute("aria-label");
   return `${method ? `${method}: ` : ""}${name} must be ${allowed(input)}.`;
 }
 

@@ -1,10 +1,11 @@
 // @ts-check
 // The methods of a comparison: a chip for each, the picker, and a form of their knobs.
 
-import { h } from "../dom.js";
+import { count, h, tell } from "../dom.js";
 import { icon } from "../icons.js";
 import { knobForm } from "../knobform.js";
 import { methodPicker } from "../picker.js";
+import { refocused } from "../refocus.js";
 import { plainLane } from "./choice.js";
 import { composedCards } from "./composer.js";
 import { popover } from "./popover.js";
@@ -26,6 +27,7 @@ export function methodChoice(lab, edit) {
     [...(session.catalogue?.methods ?? []), ...composed.of(names())].find((item) => item.name === name);
 
   const chips = h("div.chips", { role: "group", "aria-label": "Methods" });
+  const told = h("span.unseen", { role: "status" });
   const add = h("button.plain.add", {}, icon("plus"), "Choose methods");
   const settings = h("div.settings", { hidden: true });
   const toggle = h(
@@ -58,35 +60,48 @@ export function methodChoice(lab, edit) {
     if (picker.element.isConnected) picker.draw();
   }
 
+  /** The place of a method that is taken away has the next one, then. */
   function showChips() {
+    const held = [...chips.children].findIndex((chip) => chip.contains(document.activeElement));
     chips.replaceChildren(
       ...lanes().map((lane, i) => {
         const unknown = { title: lane.method, guarantee: "", unavailable: "" };
         const { title, guarantee, unavailable } = card(lane.method) ?? composed.misfit(lane.method) ?? unknown;
-        const count = Object.keys(lane.knobs).length;
-        const words = count === 1 ? "1 setting changed" : `${count} settings changed`;
+        const moved = Object.keys(lane.knobs).length;
+        const words = `${count(moved, "setting")} changed`;
         return h(
           `span.chip.${guarantee}${unavailable ? ".unable" : ""}`,
           { title: unavailable || null },
           unavailable ? h("span.unseen", {}, "Cannot run on these models: ") : null,
-          h("span.name", {}, title, count ? h("i", { role: "img", "aria-label": words }, String(count)) : null),
+          h("span.name", {}, title, moved ? h("i", { role: "img", "aria-label": words }, String(moved)) : null),
           h(
             "button.plain",
-            { "aria-label": `Remove ${title}`, onclick: () => edit({ lanes: lanes().filter((_, j) => j !== i) }) },
+            { "aria-label": `Remove ${title}`, onclick: () => change(lanes().toSpliced(i, 1), `${title} removed`) },
             icon("close"),
           ),
         );
       }),
     );
+    if (held >= 0) ([...chips.querySelectorAll("button")].slice(0, held + 1).at(-1) ?? add).focus();
+  }
+
+  /** Other lanes, by a button beside the list of methods. @param {readonly Lane[]} to @param {string} what */
+  function change(to, what) {
+    edit({ lanes: to });
+    tell(told, `${what}: ${count(to.length, "method")}`);
   }
 
   function showSettings() {
+    refocused(settings, fillSettings);
+  }
+
+  function fillSettings() {
     settings.replaceChildren(
       ...lanes().flatMap((lane, at) => {
         const found = card(lane.method);
         if (!found) return [];
         const part = knobForm(found, lane.knobs, (knobs) => setKnobs(at, knobs), typedIn(`${at} ${lane.method}`));
-        const another = () => edit({ lanes: [...lanes(), plainLane(lane.method)] });
+        const another = () => change([...lanes(), plainLane(lane.method)], `${found.title} added`);
         part.append(h("button.plain.again", { onclick: another }, "Add a lane of this method"));
         return [part];
       }),
@@ -118,5 +133,11 @@ export function methodChoice(lab, edit) {
     showAll();
     void learn();
   });
-  return { element: h("div.how", {}, h("span.label", {}, "Methods"), anchor, chips), toggle, settings, show, close };
+  return {
+    element: h("div.how", {}, h("span.label", {}, "Methods"), anchor, chips, told),
+    toggle,
+    settings,
+    show,
+    close,
+  };
 }
