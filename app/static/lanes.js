@@ -7,6 +7,7 @@ import { Lane } from "./lanes/lane.js";
 import { showPassages } from "./lanes/passages.js";
 import { linkScrolling } from "./lanes/scroll.js";
 import { pictureOf } from "./picture.js";
+import { madeFrom } from "./run/continue.js";
 import { placeAcross } from "./run.js";
 
 /**
@@ -31,7 +32,7 @@ export function mount(element, store, lab) {
   function rebuild() {
     stale = !active();
     if (stale) return;
-    const held = [...lanes].find(([, lane]) => lane.element.contains(document.activeElement))?.[0] ?? "";
+    const held = [...lanes.values()].find((lane) => lane.element.contains(document.activeElement))?.run;
     lanes.clear();
     marked = [];
     const onTitle = (/** @type {import("./types/card.js").Card} */ card) => lab?.ui.open("methods", card.name);
@@ -44,7 +45,7 @@ export function mount(element, store, lab) {
       lane.grow();
       lane.text.half();
     }
-    lanes.get(held)?.text.element.focus({ preventScroll: true });
+    if (held) (lanes.get(held.key) ?? lanes.get(madeFrom(held)))?.text.element.focus({ preventScroll: true });
     cut();
     mark();
     settle();

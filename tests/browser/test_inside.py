@@ -38,7 +38,7 @@ def test_events_of_a_round_show_what_is_known_after_each(visit):
 
 def test_the_buttons_for_events_are_there_on_a_phone(visit):
     page = visit(viewport={"width": 390, "height": 844})
-    for name in ("One event back", "One event on", "Play or pause"):
+    for name in ("One event back", "One event on", "Play (space)"):
         box = page.get_by_role("button", name=name).bounding_box()
         assert (
             box["width"] >= 24 and box["x"] + box["width"] <= page.get_by_role("group", name="Axis").bounding_box()["x"]
@@ -65,7 +65,8 @@ def test_another_token_makes_a_lane_that_goes_on_from_it(visit, server):
     page.go_forward()
     expect(page.locator(".lane")).to_have_count(6)
     expect(lane.locator(".flow .k").first).to_be_visible()
-    lane.get_by_role("button", name="Take this lane away").click()
+    lane.get_by_role("button", name="Take this lane away").press("Enter")
+    expect(page.locator(".lane[data-lane=chain] .flow")).to_be_focused()  # that it went on from
     expect(page.locator(".lane")).to_have_count(5)
     expect(page).not_to_have_url(re.compile("go="))
 

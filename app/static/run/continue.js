@@ -26,6 +26,9 @@ const alike = (a, b) => a.lane === b.lane && a.run === b.run && a.pos === b.pos 
 /** Whether a lane was made beside the others on this page, so that it can be taken away again. @param {Run} run */
 export const isMade = (run) => made.has(run);
 
+/** The lane that such a one goes on from. @param {Run} run */
+export const madeFrom = (run) => made.get(run)?.one.run ?? "";
+
 /** Take such a lane away, and those that go on from it. @param {Store} store @param {Run} run */
 export function takeAway(store, { key }) {
   for (const other of [...store.runs.values()]) if (made.get(other)?.one.run === key) takeAway(store, other);
