@@ -16,6 +16,7 @@ import { roundsOf, siblings } from "./numbers.js";
 import { pictureOf } from "./picture.js";
 import { noTab } from "./rooms/address.js";
 import { roving } from "./roving.js";
+import { chorded } from "./typing.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -67,7 +68,7 @@ export function mount(element, store, lab) {
     const open = buttons.filter((button) => !button.hidden);
     const at = open.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (at < 0 || !by) return;
+    if (at < 0 || !by || chorded(event)) return;
     event.preventDefault();
     event.stopPropagation();
     const next = open[(at + by + open.length) % open.length];

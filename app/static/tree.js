@@ -13,7 +13,7 @@ import { sourceOf, sourceWords } from "./source.js";
 import { chainFigure, isChain } from "./tree/chain.js";
 import { buildTree } from "./tree/figure.js";
 import { led, point } from "./tree/walk.js";
-import { TOKENS } from "./typing.js";
+import { chorded, TOKENS } from "./typing.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -288,7 +288,7 @@ function listen(store, state, box, redraw) {
   };
   box.addEventListener("dblclick", (event) => fold(over(event)));
   box.addEventListener("keydown", (event) => {
-    const next = move(store, state, event.key, fold);
+    const next = chorded(event) ? null : move(store, state, event.key, fold);
     if (next === null) return;
     event.preventDefault();
     event.stopPropagation();

@@ -145,6 +145,7 @@ def test_reviewing_by_keyboard_is_kept_and_resumed(visit):
     page.keyboard.press("n")
     page.keyboard.type("adj, not s")
     page.keyboard.press("Escape")
+    expect(page.locator(".mismatchlist")).to_be_focused()
     expect(page.locator(".review textarea")).to_have_value("adj, not s")
     page.reload()
     page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")

@@ -11,7 +11,7 @@ import { refocused } from "../refocus.js";
 import { drawReviewers } from "../review/reviewers.js";
 import { change, keep, load, onReviews } from "../review/reviews.js";
 import { noTab } from "../rooms/address.js";
-import { typesInto } from "../typing.js";
+import { chorded, typesInto } from "../typing.js";
 import { drawCurves } from "./curves.js";
 import { filterBar, filterIn, passes, saidIn } from "./filters.js";
 import { minePanel } from "./minepanel.js";
@@ -190,7 +190,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   /** The tab beside, as in the other rows of tabs. @param {KeyboardEvent} event */
   function aside(event) {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!by) return;
+    if (!by || chorded(event)) return;
     event.preventDefault();
     const ids = tabsHere().map(([id]) => id);
     turn(ids[(ids.indexOf(kept.tab) + by + ids.length) % ids.length]);
@@ -359,15 +359,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   /** @param {KeyboardEvent} event */
   function keys(event) {
     if (!root.isConnected) return leave();
-    if (
-      event.defaultPrevented ||
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      typesInto(event.target) ||
-      !FILTERED.has(kept.tab)
-    )
-      return;
+    if (event.defaultPrevented || chorded(event) || typesInto(event.target) || !FILTERED.has(kept.tab)) return;
     const step = STEPS[event.key];
     const verdict = VERDICT_KEYS[event.key];
     const list = ctx.items;

@@ -37,7 +37,9 @@ export function reviewPanel({ key, question, note: noteOn, told, keys }, ctx) {
     if (event.key !== "Escape" || !keys) return; // a drawer closes
     event.preventDefault(); // leaves the note, not the room
     event.stopPropagation();
-    note.blur();
+    const list = note.closest("[data-room]")?.querySelector("[role=listbox]");
+    if (list instanceof HTMLElement) list.focus();
+    else note.blur();
   });
   return h(
     "section.review",

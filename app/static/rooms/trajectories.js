@@ -4,6 +4,7 @@
 import { h } from "../dom.js";
 import { drawTrajectories } from "../trajectories/trajectories.js";
 import { drawTrees } from "../trajectories/trees.js";
+import { chorded } from "../typing.js";
 import { noTab } from "./address.js";
 
 const TABS = [
@@ -38,7 +39,7 @@ export function draw(element, store, lab, name) {
     chosen.draw(panel, store, lab);
   }
   bar.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
+    if (chorded(event) || (event.key !== "ArrowRight" && event.key !== "ArrowLeft")) return;
     const at = tabs.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     const next = (at + (event.key === "ArrowRight" ? 1 : -1) + tabs.length) % tabs.length;
     store.setOption("trajectories", TABS[next].id);

@@ -2,6 +2,7 @@
 // The details dock: right or below, as wide or tall as somebody drags it, hidden by one key.
 
 import { h } from "../dom.js";
+import { chorded } from "../typing.js";
 
 /** How large the dock may be at each side, in pixels, and where the browser keeps it. */
 const SIZES = {
@@ -136,8 +137,8 @@ export function mount(element, store) {
     const at = place();
     /** @type {Partial<Record<string, number>>} */
     const keys = at === "right" ? { ArrowLeft: 24, ArrowRight: -24 } : { ArrowUp: 24, ArrowDown: -24 };
-    const by = keys[event.key];
-    if (!by || at === "hidden") return;
+    const by = { Home: -Infinity, End: Infinity, ...keys }[event.key];
+    if (!by || at === "hidden" || chorded(event)) return;
     event.preventDefault();
     event.stopPropagation();
     resize(sizes[at] + by);

@@ -2,6 +2,7 @@
 // The stage: four views of the same runs, one at a time. The choice is an option of the store, and so part of the link.
 
 import { h } from "../dom.js";
+import { chorded } from "../typing.js";
 import { MANY, VIEWS } from "./views.js";
 
 const FIRST = ".flow, .over, .treegrid .box"; // what has a view's tokens: the skip link leads there
@@ -57,7 +58,7 @@ export function mount(element, store, lab) {
 
   bar.addEventListener("keydown", (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!by) return;
+    if (!by || chorded(event)) return;
     event.preventDefault();
     event.stopPropagation();
     const offered = views.filter((_, i) => !tabs[i].classList.contains("leftout")); // embed.js
