@@ -59,6 +59,14 @@ export function tell(element, words) {
   if (element.textContent !== words) element.textContent = words;
 }
 
+/** Have an element say how far something is; it is read out where another step has begun, not for each number.
+ * @param {HTMLElement} element @param {string} words @param {string} step */
+export function tellSteps(element, words, step) {
+  element.ariaLive = words && element.dataset.step === step ? "off" : "polite";
+  element.dataset.step = step;
+  tell(element, words);
+}
+
 /** Fill a part anew where it would show something else: what has the focus there keeps it, and
  * the same words are not read out again.
  * @param {HTMLElement} part @param {unknown} shown @param {() => readonly (string | Node)[]} make */

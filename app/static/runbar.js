@@ -3,7 +3,7 @@
 // It edits the session's settings and nothing else: what is shown stays what it is until they run.
 
 import { presetConfig, sameConfig } from "./config.js";
-import { h } from "./dom.js";
+import { h, tell } from "./dom.js";
 import { icon } from "./icons.js";
 import { byFamily, firstWords, settingsInWords } from "./run/choice.js";
 import { commit, explained, refused } from "./run/fields.js";
@@ -159,7 +159,7 @@ export function mount(element, store, lab) {
     const whole = h("b.whole", { "aria-hidden": "true", text: config.prompt }); // on paper, in place of its first words
     summary.replaceChildren(h("b.first", {}, words), whole, h("span", {}, settingsInWords(config).join(" · ")));
     const comes = late && session.opening !== "";
-    stale.textContent = session.stale ? "Settings changed, press Run" : comes ? "Opening the recording …" : "";
+    tell(stale, session.stale ? "Settings changed, press Run" : comes ? "Opening the recording …" : "");
     stale.classList.toggle("comes", comes);
     element.classList.toggle("isstale", session.stale);
   }
@@ -213,6 +213,7 @@ export function mount(element, store, lab) {
 
   /** @param {boolean} to */
   function setFolded(to) {
+    if (to && form.contains(document.activeElement)) fold.focus({ preventScroll: true });
     form.hidden = to;
     fold.setAttribute("aria-expanded", String(!to));
     fold.lastElementChild?.replaceChildren(to ? "Edit" : "Fold");

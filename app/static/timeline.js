@@ -5,10 +5,12 @@ import { captionOf } from "./caption.js";
 import { lockedRun, nameOf } from "./columns.js";
 import { duration, h, ink } from "./dom.js";
 import { offer, SvgContext, svgText } from "./figure.js";
+import { hush } from "./hush.js";
 import { icon } from "./icons.js";
 import { callWords } from "./run/calls.js";
 import { mainLine, SAYS, stepped } from "./run/phases.js";
 import { AXIS, clockParts, fitted, fontOf, HEAD, KEY, paintKey, paintTimeline } from "./timelinepaint.js";
+import { chorded } from "./typing.js";
 
 const ROW = 10;
 const GAP = 4;
@@ -17,6 +19,7 @@ const LABEL = 250; // pixels that names take at most
 const LEAST = 720; // pixels of a saved timeline
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
 const MODES = /** @type {const} */ (["calls", "clock"]);
+const PLAYS = ["Play (space)", "Pause (space)"];
 /** @type {Record<string, number>} */
 const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
 
@@ -24,12 +27,13 @@ const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
 export function mount(element, store, lab) {
   const canvas = h("canvas", { role: "slider", tabindex: 0, "aria-label": "Time shown", "aria-valuemin": 0 });
   const readout = h("output.readout");
+  hush(store, readout, () => document.activeElement !== canvas); // which tells its own value
   const label = h("span.stripename", { hidden: true, "aria-hidden": "true" });
   const clockKey = h("span.clockkey", { hidden: true });
   /** @param {Parameters<typeof icon>[0]} name @param {string} label @param {() => void} onclick */
   const button = (name, label, onclick) =>
     h("button.plain", { "aria-label": label, title: label, onclick }, icon(name));
-  const play = button("play", "Play or pause (space)", toggle);
+  const play = button("play", PLAYS[0], toggle);
   const modes = MODES.map((mode) =>
     h(
       "button",
@@ -240,6 +244,7 @@ export function mount(element, store, lab) {
     if (play.dataset.on !== String(playing)) {
       play.dataset.on = String(playing);
       play.replaceChildren(icon(playing ? "pause" : "play"));
+      play.ariaLabel = play.title = PLAYS[Number(playing)];
     }
     speed.value = String(store.time.speed);
     const parts = mode === "clock" ? clockParts(lanes()) : [];
@@ -273,6 +278,7 @@ export function mount(element, store, lab) {
     later();
   });
   canvas.addEventListener("keydown", (event) => {
+    if (chorded(event)) return;
     if (STEPS[event.key]) stepBy(STEPS[event.key]);
     else if (event.key === "Home") seek(0);
     else if (event.key === "End") seek(Infinity);

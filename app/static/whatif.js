@@ -81,7 +81,8 @@ export function mount(element, store, lab) {
   store.on("options", (name) => name === "whatif" && later());
   store.on("data", () => store.seldom("whatif", draw));
   new ResizeObserver(later).observe(parts.strip);
-  hush(store, parts.words);
+  const set = hush(store, parts.words, () => element.contains(document.activeElement)); // of what is moved in here
+  for (const moved of ["focusin", "focusout"]) element.addEventListener(moved, set);
   offer(element, lab, () => (state.figure ? pictureOf(element, captionOf(store, lab)) : null));
   later();
 }
@@ -217,7 +218,7 @@ function slider(store, state, run, name) {
   const high = Math.max(value, Math.min(knob?.high ?? reach, whole ? Math.ceil(Math.max(8, reach)) : reach));
   const step = knob === TEMPERATURE ? Number(knob.step) : whole ? 1 : stepOf(high - low);
   const now = Number(state.knobs?.[name] ?? value);
-  const show = h("output.v-value", { text: said(now) });
+  const show = h("output.v-value", { "aria-live": "off", text: said(now) }); // the slider tells its value
   const input = h("input", {
     type: "range",
     min: low,
@@ -225,11 +226,13 @@ function slider(store, state, run, name) {
     step,
     value: now,
     id: `v-whatif-${name}`,
+    "aria-valuetext": said(now),
     "aria-describedby": `v-whatif-${name}-help`,
   });
   input.addEventListener("input", () => {
     const moved = Number(input.value);
     show.textContent = said(moved);
+    input.setAttribute("aria-valuetext", said(moved));
     /** @type {Record<string, unknown>} */
     const knobs = {
       ...first,

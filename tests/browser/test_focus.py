@@ -1,5 +1,7 @@
 """The keyboard keeps its place: what is redrawn, switched off, hidden or left hands the focus on."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -39,6 +41,95 @@ def test_a_sign_and_a_bar_that_filter_keep_the_focus(visit):
     page.wait_for_function("draftscope.store.filters.size === 1")
     drawn(page)
     expect(bar).to_be_focused()
+
+
+def test_in_the_run_bar_no_button_takes_the_keyboard_with_it(visit):
+    page = visit()
+    page.keyboard.press("e")
+    chips, told = page.locator(".runbar .chip button"), page.locator(".how [role=status]")
+    chips.nth(1).focus()
+    page.keyboard.press("Enter")
+    expect(chips).to_have_count(4)
+    expect(told).to_have_text(re.compile("removed: 4 methods$"))
+    expect(chips.nth(1)).to_be_focused()
+    for left in (3, 2, 1):
+        page.keyboard.press("Enter")
+        expect(chips).to_have_count(left)
+    expect(chips.last).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Choose methods")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.type("chain")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Method settings").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    field = page.get_by_role("group", name="Chain of candidates").get_by_role("spinbutton", name="gamma, tokens")
+    expect(field).to_be_focused()
+    expect(field).to_have_accessible_name("gamma, tokens")
+    expect(field).to_have_accessible_description(re.compile("1 to 16 tokens"))
+    page.keyboard.press("ArrowUp")
+    page.get_by_role("button", name="Reset gamma").focus()
+    page.keyboard.press("Enter")
+    expect(field).to_be_focused()
+    again = page.get_by_role("button", name="Add a lane of this method")
+    again.first.focus()
+    page.keyboard.press("Enter")
+    expect(again).to_have_count(2)
+    expect(again.first).to_be_focused()
+    expect(told).to_have_text("Chain of candidates added: 2 methods")
+    page.get_by_label("Seed").focus()
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("button", name="Edit", exact=True)).to_be_focused()
+    page.wait_for_function("draftscope.store.status.phase === 'done'")
+
+
+def test_who_leaves_what_hangs_under_a_button_by_tab_closes_it_and_goes_on_from_there(visit):
+    page = visit()
+    page.keyboard.press("e")
+    add = page.get_by_role("button", name="Choose methods")
+    add.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog", name="Methods to compare").locator("summary").focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator(".runbar .chip button").first).to_be_focused()
+    expect(add).to_have_attribute("aria-expanded", "false")
+    badge, flow = (page.locator(f".lane[data-lane=chain] {part}") for part in (".badge", ".flow"))
+    proof = page.get_by_role("dialog", name="Guarantee of Chain of candidates")
+    badge.focus()
+    page.keyboard.press("Enter")
+    proof.get_by_role("link").last.focus()
+    page.keyboard.press("Tab")
+    expect(proof).to_have_count(0)
+    expect(flow).to_be_focused()
+    badge.focus()
+    page.keyboard.press("Enter")
+    expect(proof).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    expect(proof).to_have_count(0)
+    expect(badge).to_be_focused()
+    page.keyboard.press("Enter")
+    page.evaluate("draftscope.store.emit('runs')")  # lanes are drawn anew
+    page.keyboard.press("Escape")
+    expect(page.locator("#stage")).to_be_focused()
+
+
+def test_a_control_leaves_keys_of_the_browser_alone(visit):
+    page = visit()
+    page.locator(".lane").first.wait_for()
+    state = """[draftscope.store.options.stage, draftscope.store.time.at,
+        document.querySelector('[role=separator]').ariaValueNow].join()"""
+    for spot in ("[role=separator]", ".dock canvas", "#stage [role=tab][aria-selected=true]"):
+        page.locator(spot).first.focus()
+        before = page.evaluate(state)
+        for held in ("Control", "Meta"):
+            page.keyboard.press(f"{held}+ArrowLeft")
+        assert page.evaluate(state) == before, spot
+        page.keyboard.press("ArrowLeft")
+        assert page.evaluate(state) != before, spot
 
 
 def test_what_is_gone_leaves_the_focus_in_its_view(visit):

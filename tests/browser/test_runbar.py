@@ -384,7 +384,7 @@ def test_models_that_another_page_had_opened_are_offered_when_settings_are_edite
 
 SPOKEN = """() => {
     window.spoken = [];
-    const LIVE = "[role=status], [role=alert], [aria-live]";
+    const LIVE = "[role=status], [role=alert], [aria-live], output";
     new MutationObserver((changes) => {
         const regions = changes.map(({ target }) => (target.closest ? target : target.parentElement)?.closest(LIVE));
         for (const one of new Set(regions))
@@ -406,6 +406,38 @@ def test_of_a_run_its_start_and_its_end_are_read_out_once(visit):
     assert said[0] == "Running"
     assert sum("tokens a target call" in words for words in said) == 1, said
     assert len(said) == len(set(said)) <= 5, said
+
+
+def test_what_is_typed_moved_or_stepped_is_told_once_and_nothing_beside_it(visit_cases):
+    page = visit_cases("?trace=first_look")
+    page.locator("[data-view=whatif] input").first.wait_for()
+    page.evaluate(SPOKEN)
+
+    def told() -> list[str]:
+        page.wait_for_timeout(400)  # what is drawn seldom
+        return [words for words in page.evaluate("spoken.splice(0)") if words]
+
+    page.keyboard.press("e")
+    told()
+    page.keyboard.type("abc")
+    said = told()
+    assert "Settings changed, press Run" in said and len(said) == len(set(said)), said
+    page.evaluate("draftscope.store.setCursor({ run: 'specdec', pos: 8 })")
+    slider = page.locator("[data-view=whatif] input").first
+    slider.focus()
+    told()
+    page.keyboard.press("ArrowLeft")
+    (words,) = told()
+    assert words.startswith("The condition holds at")
+    assert page.evaluate("document.activeElement.ariaValueText") == page.locator(".v-value").first.inner_text()
+    page.locator(".dock canvas").focus()
+    page.keyboard.press("ArrowLeft")
+    assert not any(words.startswith("call") for words in told())  # the slider tells its own value
+    page.get_by_role("button", name="Play (space)").focus()
+    page.keyboard.press(",")
+    said = told()
+    assert [words for words in said if words.startswith("call")] == [page.locator(".readout").inner_text()]
+    assert not any("tokens a target call" in words or "condition holds" in words for words in said)
 
 
 def test_letters_that_a_browser_makes_larger_keep_their_lines(visit):

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { tellSteps } from "../../app/static/dom.js";
 import { watchLoading } from "../../app/static/run/loading.js";
-import { loadingWords, waitingWords } from "../../app/static/run/waiting.js";
+import { loadingStep, loadingWords, waitingWords } from "../../app/static/run/waiting.js";
 import { createStore } from "../../app/static/store.js";
 import { visitor } from "../../app/static/visitor.js";
 import { card, round, trace } from "./runs.js";
@@ -63,6 +64,21 @@ test("while a run waits for its models the server is asked what it loads, and no
   store.setStatus({ phase: "done" });
   while (store.status.loading) await new Promise((go) => setTimeout(go, 20));
   assert.equal(asked, 1);
+});
+
+test("of what is loaded each part is read out, and not how far it is", () => {
+  const said = /** @type {any} */ ({ dataset: {}, textContent: "" });
+  const loads = { what: "target abc", step: 1, of: 2, size: 900, done: 0, read: 0, doing: "Loading", seconds: 0 };
+  const live = (/** @type {object} */ more) => {
+    const loading = /** @type {any} */ ({ ...loads, ...more });
+    tellSteps(said, loadingWords(loading), loadingStep(loading));
+    return said.ariaLive;
+  };
+  assert.deepEqual([live({}), live({ read: 300 }), live({ read: 600, seconds: 2 })], ["polite", "off", "off"]);
+  assert.match(said.textContent, /600 bytes of 900 bytes, 2 s$/);
+  assert.equal(live({ what: "draft abc", step: 2 }), "polite");
+  tellSteps(said, "", "draft abc");
+  assert.equal(said.ariaLive, "polite");
 });
 
 test("while a lane waits for its heads the server is asked, until each lane has begun or ended", async (t) => {

@@ -4,6 +4,7 @@
 
 import { placeChip } from "../chips.js";
 import { h, tell } from "../dom.js";
+import { still } from "../hush.js";
 import { cellAt, inPlace, iterations, iterationWords, scaleOf, shownRound } from "../run/canvas.js";
 import { LaneFlow } from "./flow.js";
 
@@ -82,6 +83,7 @@ export class CanvasFlow extends LaneFlow {
   /** @param {number} at the round that is shown @param {number} total iterations */
   tellBar(at, total) {
     const { run } = this;
+    this.said.ariaLive = still(this.store) ? "polite" : "off";
     tell(this.said, iterationWords(run.rounds[at], total));
     this.back.disabled = at <= 0;
     this.next.disabled = at >= run.rounds.length - 1;

@@ -1,10 +1,10 @@
 // @ts-check
 // Run, Step, Stop and Repeat: what may be pressed now, and how long a run waits.
 
-import { h, tell } from "../dom.js";
+import { h, tell, tellSteps } from "../dom.js";
 import { icon } from "../icons.js";
 import { createRepeats, inRange, LEAST, MOST } from "./repeat.js";
-import { going, loadingWords, waitingWords } from "./waiting.js";
+import { going, loadingStep, loadingWords, waitingWords } from "./waiting.js";
 
 const WAITING = /** @type {Record<string, string>} */ ({ queued: "Waiting…", loading: "Loading…" });
 
@@ -59,7 +59,8 @@ export function goButtons(store, lab, go) {
     tell(repeated, repeating ? `Repeat: ${told ? `run ${told}` : "waiting"}` : "");
     times.hidden = often.hidden = repeating !== null;
     const place = line && (phase === "queued" || repeating) ? waitingWords(line) : "";
-    tell(waits, loading && busy ? loadingWords(loading) : place);
+    if (loading && busy) tellSteps(waits, loadingWords(loading), loadingStep(loading));
+    else tellSteps(waits, place, String(line?.place));
     tell(begun, phase === "running" ? "Running" : ""); // its end is told by the verdict
     runWord.textContent = WAITING[phase] ?? "Run";
     run.classList.toggle("busy", phase in WAITING);

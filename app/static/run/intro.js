@@ -1,7 +1,7 @@
 // @ts-check
 // What the chosen models know, where the prompt is typed: fresh problems by button, a note on other prompts.
 
-import { h } from "../dom.js";
+import { h, tell } from "../dom.js";
 
 /** @typedef {import("../types/wire.js").Catalogue} Catalogue */
 
@@ -106,7 +106,7 @@ export function introduction(lab, edit) {
         );
       }
       const { models, prompt } = config;
-      note.textContent = isOutside(catalogue, config) ? outsideSaid(catalogue, models, prompt.trim()) : "";
+      tell(note, isOutside(catalogue, config) ? outsideSaid(catalogue, models, prompt.trim()) : "");
     },
   };
 }

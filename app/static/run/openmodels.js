@@ -1,11 +1,11 @@
 // @ts-check
 // Other models, by folder or hub id: looked at before anything is downloaded, then loaded while the old ones stay.
 
-import { count, h, said as words } from "../dom.js";
+import { count, h, tellSteps, said as words } from "../dom.js";
 import { icon } from "../icons.js";
 import { visitor } from "../visitor.js";
 import { popover } from "./popover.js";
-import { bytes, loadingWords, waitingWords } from "./waiting.js";
+import { bytes, loadingStep, loadingWords, waitingWords } from "./waiting.js";
 
 /**
  * @typedef {import("../types/wire.js").Preflight} Preflight
@@ -42,7 +42,7 @@ export function modelLoader({ api, session, ui }) {
   );
   const element = h(
     "div.methodpicker.openmodels",
-    { role: "dialog", "aria-label": "Load other models" },
+    { role: "dialog", "aria-label": "Load other models", tabindex: -1 },
     asking,
     bar,
     said,
@@ -53,10 +53,15 @@ export function modelLoader({ api, session, ui }) {
     opening() {
       const closed = session.catalogue?.closed ?? "";
       asking.hidden = Boolean(closed);
-      if (closed) said.textContent = closed;
+      if (closed) say(closed);
     },
-    opened: () => (going ? cancel : target).focus(),
+    opened: () => (asking.hidden ? element : going ? cancel : target).focus(),
   });
+
+  /** @param {string} words @param {string} [step] of what takes long */
+  function say(words, step = words) {
+    tellSteps(said, words, step);
+  }
 
   /** @param {string} name */
   function field(name) {
@@ -102,7 +107,7 @@ export function modelLoader({ api, session, ui }) {
   function forget() {
     asked += 1;
     load.disabled = true;
-    said.textContent = "";
+    say("");
     findings.replaceChildren();
   }
 
@@ -110,16 +115,16 @@ export function modelLoader({ api, session, ui }) {
     if (going) return;
     forget();
     const mine = asked;
-    said.textContent = "Looking at configurations and tokenizers …";
+    say("Looking at configurations and tokenizers …");
     try {
       const { found } = await api.post("preflight", pair());
       if (mine !== asked) return;
       load.disabled = !found.fits;
       offer(found.languages);
-      said.textContent = found.fits ? `These models fit. ${toGet(found)}` : "These models cannot be loaded.";
+      say(found.fits ? `These models fit. ${toGet(found)}` : "These models cannot be loaded.");
       findings.replaceChildren(...shown(found));
     } catch (error) {
-      if (mine === asked) said.textContent = words(error);
+      if (mine === asked) say(words(error));
     }
   }
 
@@ -139,9 +144,9 @@ export function modelLoader({ api, session, ui }) {
   /** @param {Message} line */
   async function take({ kind, loading, line, models, error }) {
     if (kind === "error") throw new Error(error);
-    if (kind === "waiting") said.textContent = line ? waitingWords(line) : "Waiting …";
+    if (kind === "waiting") say(line ? waitingWords(line) : "Waiting …", String(line?.place));
     if (kind === "loading" && loading) {
-      said.textContent = loadingWords(loading);
+      say(loadingWords(loading), loadingStep(loading));
       if (loading.size) bar.max = loading.size;
       if (loading.size && loading.read) bar.value = loading.read;
       else bar.removeAttribute("value");
@@ -162,7 +167,7 @@ export function modelLoader({ api, session, ui }) {
 
   /** How it ended, also told to who has closed the dialog. @param {string} how */
   function over(how) {
-    said.textContent = how;
+    say(how);
     if (!element.isConnected) ui.notify(how);
   }
 

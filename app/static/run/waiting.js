@@ -26,6 +26,9 @@ export function loadingWords({ what, step, of, size, done, read, doing, seconds 
   return parts.join(", ");
 }
 
+/** What of it is read out: without the numbers that grow. @param {import("../types/wire.js").BeingLoaded} loading */
+export const loadingStep = ({ what, step, doing }) => `${doing} ${what} ${step}`;
+
 /** 1200000 -> "1.2 MB" @param {number} n */
 export function bytes(n) {
   const [size, unit] = UNITS.find(([least]) => n >= least) ?? [1, "bytes"];
