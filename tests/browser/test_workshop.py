@@ -172,6 +172,20 @@ def test_tabs_are_walked_by_arrows_and_the_chosen_row_is_told(visit):
     expect(page.locator(".mismatchlist")).to_have_attribute("aria-activedescendant", row.get_attribute("id"))
 
 
+def test_a_table_that_is_sorted_by_key_keeps_the_focus_and_the_set_is_told_once(visit):
+    page = workshop(visit())
+    page.get_by_role("tab", name="Table").click()
+    page.evaluate("window.told = document.querySelector('[data-room=judge] p[aria-live]').firstChild")
+    by = page.get_by_role("button", name="position", exact=True)
+    by.focus()
+    for order in ("ascending", "descending"):
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("columnheader", name="position")).to_have_attribute("aria-sort", order)
+        expect(by).to_be_focused()
+    page.get_by_label("Token text").fill("e")
+    assert page.evaluate("told.isConnected")
+
+
 def test_keys_go_on_after_a_click(visit):
     page = workshop(visit())
     page.locator(".mismatch").nth(1).click()

@@ -1,7 +1,7 @@
 // @ts-check
 // Filters over mined mismatches: which are listed.
 
-import { h } from "../dom.js";
+import { h, tell } from "../dom.js";
 import { pieceOfLabel } from "../mined.js";
 
 /**
@@ -86,7 +86,7 @@ export function filterBar(ctx) {
   const tasks = [...new Set(ctx.all.map((item) => item.task))];
   const count = h("span.quiet", { role: "status" });
   const recount = () => {
-    count.textContent = `${ctx.items.length} of ${ctx.all.length}`;
+    tell(count, `${ctx.items.length} of ${ctx.all.length}`);
   };
   const set = (/** @type {keyof MinedFilter} */ name) => (/** @type {Event} */ event) => {
     const { value } = /** @type {HTMLInputElement | HTMLSelectElement} */ (event.target);

@@ -82,7 +82,7 @@ export function drawTable(spot, ctx) {
                 { scope: "col", "aria-sort": order.by === name ? (order.down ? "descending" : "ascending") : "none" },
                 h(
                   "button.plain",
-                  { onclick: () => sort(name) },
+                  { "aria-label": name, onclick: () => sort(name) }, // the order is told by the column
                   name,
                   order.by === name ? (order.down ? " ↓" : " ↑") : "",
                 ),

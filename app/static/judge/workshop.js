@@ -2,7 +2,7 @@
 // The judge workshop: mined mismatches, what a swap did, reviews of them, and what a judge makes of them.
 
 import { commandline } from "../commandline.js";
-import { count, h, said } from "../dom.js";
+import { count, fresh, h, said } from "../dom.js";
 import { percent } from "../draw.js";
 import { download } from "../figure.js";
 import { readMined } from "../mined.js";
@@ -294,7 +294,12 @@ export function drawWorkshop(body, store, lab, wanted) {
         h("option", { value: name, selected: name === mined.shown }, title(name)),
       ),
     );
-    parts.about.replaceChildren(...about());
+    const told = about();
+    fresh(
+      parts.about,
+      told.map((part) => (typeof part === "string" ? part : part.textContent)),
+      () => told,
+    );
     parts.tabs.replaceChildren(
       ...tabsHere().map(([id, words]) =>
         h(
@@ -340,7 +345,9 @@ export function drawWorkshop(body, store, lab, wanted) {
   function about() {
     const items = itemsOf();
     if (!items.length && !mined.sets.has(mined.shown))
-      return [mined.list ? NONE[packed() ? "packed" : "served"] : wrong || "Reading the recorded sets."];
+      return [
+        mined.list && !mined.shown ? NONE[packed() ? "packed" : "served"] : wrong || "Reading the recorded sets.",
+      ];
     const important = items.filter((item) => item.label.important).length;
     const set = mined.sets.get(mined.shown);
     const models = set?.head.models ?? {};
