@@ -32,7 +32,7 @@ const WIDE = 900; // pixels from which on there is a stage left beside it
 /** @type {import("./types/lab.js").Mount} */
 export function mount(element, store, lab) {
   const title = h("h2");
-  const body = h("div.drawer-body", { tabindex: "0" });
+  const body = h("div.drawer-body", { tabindex: "0", role: "group" }); // its name is not all that it holds
   const dialog = h("dialog.drawer", { "aria-label": "Drawer" });
   const close = () => dialog.close();
   dialog.append(
@@ -99,7 +99,7 @@ export function mount(element, store, lab) {
     if (!(name in DRAWERS)) return;
     const [text] = DRAWERS[name];
     title.textContent = text;
-    dialog.setAttribute("aria-label", text);
+    for (const one of [dialog, body]) one.setAttribute("aria-label", text);
     shown = name;
     fill(rest);
     const beside = name === BESIDE && innerWidth >= WIDE;

@@ -64,7 +64,11 @@ export function drawSave(body, store, lab) {
           { onclick: async () => download(await zipped(all()), `${name}.jsonl.gz`) },
           `All ${count(runs.length, "lane")} (.jsonl.gz)`,
         ),
-        h("button", { onclick: () => download(new Blob([all()]), `${name}.jsonl`) }, ".jsonl"),
+        h(
+          "button",
+          { onclick: () => download(new Blob([all()]), `${name}.jsonl`), "aria-label": "All lanes as .jsonl" },
+          ".jsonl",
+        ),
       ),
       h(
         "div.list",
@@ -74,7 +78,14 @@ export function drawSave(body, store, lab) {
             "div.row",
             {},
             h("span", {}, nameOf(store, run)),
-            h("button.plain", { onclick: () => download(new Blob([traceText(run)]), `${run.key}.jsonl`) }, ".jsonl"),
+            h(
+              "button.plain",
+              {
+                onclick: () => download(new Blob([traceText(run)]), `${run.key}.jsonl`),
+                "aria-label": `${nameOf(store, run)} as .jsonl`,
+              },
+              ".jsonl",
+            ),
           ),
         ),
       ),

@@ -117,6 +117,15 @@ def test_who_leaves_what_hangs_under_a_button_by_tab_closes_it_and_goes_on_from_
     expect(page.locator("#stage")).to_be_focused()
 
 
+def test_a_drawer_is_told_by_its_name_and_its_buttons_by_what_they_save(visit):
+    page = visit()
+    page.get_by_role("button", name="Save", exact=True).focus()
+    page.keyboard.press("Enter")
+    names = page.locator("dialog.drawer button").evaluate_all("(all) => all.map((e) => e.ariaLabel ?? e.textContent)")
+    assert len(names) > 10 and len(names) == len(set(names)), names
+    assert heard(page, "document.querySelector('.drawer-body')") == ("group", "Save")
+
+
 def test_a_control_leaves_keys_of_the_browser_alone(visit):
     page = visit()
     page.locator(".lane").first.wait_for()
