@@ -254,6 +254,7 @@ def test_who_leaves_a_room_by_key_is_on_the_stage(visit, room, late):
     [
         ("papers", ".paper-names a:has-text('EASD')", "a[aria-current]:has-text('EASD')", "a:has-text('EASD')"),
         ("learn", ".lessons a", ".lesson-about", ".learn-panel"),
+        ("learn&tab=glossary", ".see a", ".glossary .chosen", ".glossary .chosen dt"),
         ("compare", ".lane .flow", "[data-stage=score] .over", "#stage"),
     ],
 )

@@ -49,6 +49,10 @@ export async function drawGlossary(element, store, lab) {
   const spot = items.get(chosen);
   spot?.classList.add("chosen");
   spot?.scrollIntoView({ block: "center" });
+  const term = spot?.querySelector("dt");
+  if (!term) return;
+  term.tabIndex = -1; // keys go on from the word
+  term.focus({ preventScroll: true });
 }
 
 /** @param {Word} word @param {Store} store */
