@@ -98,7 +98,7 @@ function knobRow(knob, form) {
     if (input instanceof HTMLInputElement && knob.kind === "switch") input.checked = knob.default === true;
     else input.value = brief(usual);
     if (chosen) press(chosen, input, knob.default === AUTO);
-    if (document.activeElement === reset) input.focus(); // the button goes
+    if (document.activeElement === reset) (input.disabled ? chosen : input)?.focus(); // the button goes
     set(knob.default);
   });
   show();

@@ -67,6 +67,7 @@ export function chainFigure({ run, round, width, groups }) {
       "data-node": i,
       id: `v-node-${i}`,
       role: "treeitem",
+      "aria-selected": "false",
       "aria-level": i + 2,
       style: "cursor:pointer",
       "aria-label": nodeWords(run, round, i),

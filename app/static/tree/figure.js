@@ -184,6 +184,7 @@ function nodeFigure(state, { run, round, left, top, row, columns }, place) {
     "data-node": place.index,
     id: `${state.prefix ?? "v-node-"}${place.index}`,
     role: "treeitem",
+    "aria-selected": "false",
     "aria-level": place.depth + 1,
     "aria-label": root
       ? `After ${rootOf(run, round, ROOT)}`

@@ -32,7 +32,11 @@ export function led({ plan, round }, at, key, fold) {
  * @returns {SVGElement | undefined} it */
 export function point(box, groups, chosen) {
   const group = groups.get(chosen ?? -2);
-  for (const one of groups.values()) one.setAttribute("aria-selected", String(one === group));
+  const before = box.querySelector("[aria-selected=true]");
+  if (before !== (group ?? null)) {
+    before?.setAttribute("aria-selected", "false");
+    group?.setAttribute("aria-selected", "true");
+  }
   if (group) box.setAttribute("aria-activedescendant", group.id);
   else box.removeAttribute("aria-activedescendant");
   return group;
