@@ -199,7 +199,7 @@ def test_who_foresees_is_waited_for_when_the_end_comes_before_the_page_stands(
 
     demo = SimpleNamespace(local_url="http://127.0.0.1:7999/", block_thread=lambda: pytest.fail("it goes on"))
     monkeypatch.setattr(command, "launch", ended if when == "launch" else lambda *_, **__: demo)
-    monkeypatch.setattr(command.sandbox, "said", ended)
+    monkeypatch.setattr("engine.tasks.sandbox.said", ended)
     monkeypatch.setattr(command, "assemble", lambda _: (SimpleNamespace(foresee=lambda: None, opener=None), None))
     monkeypatch.setattr("app.ending.on_signals", lambda: None)
     monkeypatch.setattr("app.ending.leave", lambda _, status: left.append(status))
