@@ -5,6 +5,7 @@ import threading
 from typing import Any
 
 import gradio as gr
+from gradio import http_server
 from gradio_client import utils as values
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from app import fresh, listened, scratch
 from app.answers import Json
 from app.build import build
 from app.calls import Calls, Signatures
+from app.patience import Patient
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.routes import app_kwargs
@@ -37,6 +39,7 @@ def launch(
     threading.Thread(target=fresh.kinds, daemon=True).start()  # half a second that no page should wait for
     os.environ["GRADIO_TEMP_DIR"] = str(scratch.fresh("gradio"))
     values.is_file_obj_with_meta = is_file
+    http_server.Server = Patient  # type: ignore[misc]
     demo = build(service, preset_catalogue, sentence)
     served = app_kwargs(service, preset_catalogue, sentence, host or os.environ.get("GRADIO_SERVER_NAME"))
     served["exception_handlers"][gr.Error] = told

@@ -8,12 +8,17 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Iterator
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import uvicorn
+from gradio import http_server
 
 from app import labs, ndjson
 from app.ending import ENDS, Ending
+from app.patience import Patient
 from app.service import Service
 from engine import progress
 from engine.errors import ConfigError
@@ -39,6 +44,31 @@ def test_the_end_waits_for_those_at_work_and_takes_no_more():
     go.set()
     assert end.wait(20)
     thread.join(20)
+
+
+def test_a_start_that_is_slow_is_waited_for_and_one_that_fails_is_given_up_at_once(monkeypatch):
+    """Gradio gave it five seconds, and the port of a busy machine was called taken."""
+    go = threading.Event()
+    monkeypatch.setattr(http_server, "time", SimpleNamespace(time=count(0, 6).__next__, sleep=time.sleep))
+
+    class Slow(Patient):
+        def run(self, sockets=None):
+            self.started = go.wait(20)
+
+    server = Slow(uvicorn.Config(""))
+    threading.Timer(0.05, go.set).start()
+    server.run_in_thread()
+    assert server.started
+    go.clear()
+
+    class Failing(Patient):
+        def run(self, sockets=None):
+            """It ends, as where the port is taken."""
+
+    began = time.monotonic()
+    with pytest.raises(http_server.ServerFailedToStartError):
+        Failing(uvicorn.Config("")).run_in_thread()
+    assert time.monotonic() - began < 5
 
 
 def test_what_is_watched_is_closed_with_who_watches():

@@ -24,6 +24,7 @@ from starlette.testclient import TestClient
 from app import routes
 from app.build import Handlers, build
 from app.pagefiles import LOOKED
+from app.patience import Patient
 from app.routes import app_kwargs
 from app.serve import launch
 from app.service import Service
@@ -184,6 +185,7 @@ def test_driven_by_a_client(service, preset_catalogue):
     port = free_port()
     demo = launch(service, preset_catalogue, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
     try:
+        assert isinstance(demo.server, Patient)
         client = Client(f"http://127.0.0.1:{port}", verbose=False)
         assert len(client.predict(api_name="/methods")) == 6
         assert [item["name"] for item in client.predict(api_name="/presets")] == ["live", "apples"]
