@@ -715,16 +715,40 @@ def test_words_of_the_inspector_are_not_cut(visit: Any, width: int) -> None:
         assert cut == [], (lane, cut)
 
 
+ABOVE = """() => {
+  const [token, over] = [".lane .sel", ".details"].map((one) => document.querySelector(one)?.getBoundingClientRect());
+  return token?.height && token.top > 0 && token.bottom < over.top;
+}"""
+"""Whether the chosen token is in sight and the details below it do not cover it."""
+
+MOVES = """async (late) => {
+  const drawn = () => new Promise(requestAnimationFrame);
+  let next = drawn(); // before what the choice asks for
+  draftscope.store.setCursor({ run: "specdec", pos: 12 });
+  dispatchEvent(new Event("wheel")); // one look in the third frame, and none again
+  for (let frames = 0; frames < (late ? 10 : 3); frames += 1) {
+    await next;
+    next = drawn();
+  }
+  document.documentElement.toggleAttribute("data-beside", true);
+}"""
+"""Choose a token, and take the room of a drawer from the page, in the frame in which it is looked for or later."""
+
+
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (1024, 768)])
 def test_the_token_of_a_link_lies_above_the_details(visit: Any, width: int, height: int) -> None:
     """What is laid out late covers it for a moment; whoever scrolls then has their way."""
     page = visit("?trace=first_look&at=specdec~~12~", width, height)
-    page.wait_for_function(
-        """() => {
-          const [token, over] = [".lane .sel", ".details"].map((one) => document.querySelector(one)?.getBoundingClientRect());
-          return token?.height && token.top > 0 && token.bottom < over.top;
-        }"""
-    )
+    page.wait_for_function(ABOVE)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_token_is_in_sight_also_where_details_move_below_it(visit: Any, late: bool) -> None:
+    """As beside the drawer of reviews. WebKit tells of a size when the token has been looked for in that frame."""
+    page = visit("?trace=first_look", 1440, 900)
+    page.locator(".lane .k").first.wait_for()
+    page.evaluate(MOVES, late)
+    page.wait_for_function(ABOVE, timeout=5_000)
 
 
 def test_the_place_stands_below_its_token_however_long_that_is(visit_cases: Any) -> None:

@@ -72,8 +72,9 @@ export function mount(element, store) {
   }
 
   function draw() {
-    const at = place();
+    const [was, at] = [main.dataset.details, place()];
     main.dataset.details = at;
+    if (was && was !== at) uncoverLater(); // below, they may cover the token
     main.toggleAttribute("data-chosen", store.cursor !== null);
     show.hidden = at !== "hidden";
     side.textContent = at === "right" ? "Below" : "Beside";
@@ -94,6 +95,7 @@ export function mount(element, store) {
   function uncover() {
     const { stage, beside } = store.options;
     const at = place();
+    if (main.dataset.details !== at) return draw(); // the page has just become narrower; then there is another look
     const spot = CHOSEN[stage]
       .map((one) => main.querySelector(one))
       .find(Boolean)
