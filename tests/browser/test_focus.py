@@ -22,7 +22,8 @@ def heard(page, what: str = f"({TOLD} ?? document.activeElement)") -> tuple[str,
     found = asked.send("Runtime.evaluate", {"expression": what})["result"]["objectId"]
     (node,) = asked.send("Accessibility.getPartialAXTree", {"objectId": found, "fetchRelatives": False})["nodes"]
     asked.detach()
-    return node["role"]["value"], node["name"]["value"]
+    words = [node[part]["value"] for part in ("name", "description") if node.get(part, {}).get("value")]
+    return node["role"]["value"], ", ".join(words)
 
 
 def test_a_sign_and_a_bar_that_filter_keep_the_focus(visit):

@@ -70,7 +70,7 @@ export function chainFigure({ run, round, width, groups }) {
       "aria-selected": "false",
       "aria-level": i + 2,
       style: "cursor:pointer",
-      "aria-label": nodeWords(run, round, i),
+      "aria-description": nodeWords(round, i),
     });
     group.append(
       s("rect.v-ring", { x: x - 4, y: 17, width: column - 6, height: tall - 22, rx: 5, fill: "transparent" }),

@@ -159,11 +159,10 @@ function edge({ round, left, top, row }, place, parent) {
   });
 }
 
-/** A draft token as it is read out. @param {Run} run @param {Round} round @param {number} index */
-export function nodeWords(run, round, index) {
-  const { token, state, depth, p, q, rank } = round.nodes[index];
+/** What is read out of a draft token after what stands there. @param {Round} round @param {number} index */
+export function nodeWords(round, index) {
+  const { state, depth, p, q, rank } = round.nodes[index];
   return [
-    pieceOf(run, token, Infinity),
     SIGNS[state].label,
     `position ${round.start + depth - 1}`,
     q == null ? "" : `draft ${prob(q)}`,
@@ -186,9 +185,10 @@ function nodeFigure(state, { run, round, left, top, row, columns }, place) {
     role: "treeitem",
     "aria-selected": "false",
     "aria-level": place.depth + 1,
-    "aria-label": root
-      ? `After ${rootOf(run, round, ROOT)}`
-      : nodeWords(run, round, place.index) + (place.hidden ? `, ${count(place.hidden, "draft token")} folded` : ""),
+    "aria-label": root ? `After ${rootOf(run, round, ROOT)}` : null,
+    "aria-description": root
+      ? null
+      : nodeWords(round, place.index) + (place.hidden ? `, ${count(place.hidden, "draft token")} folded` : ""),
     "aria-expanded": place.kids ? String(!place.hidden) : null,
     style: "cursor:pointer",
   });
