@@ -33,8 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status_of(lambda: import_module("app.export").main(given[1:], prog="draftscope page"))
     if given[0] in ("-h", "--help"):
         sys.stdout.write(HELP)
-    status: int = import_module("engine.cli").main(given, prog="draftscope", others=OTHERS)
-    return status
+    return status_of(lambda: import_module("engine.cli").main(given, prog="draftscope", others=OTHERS))
 
 
 def _serve(given: Sequence[str]) -> int:

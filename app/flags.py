@@ -11,6 +11,7 @@ from app.guard import ORIGINS
 from engine import __version__
 from engine.config import LAB_OPTIONS
 from engine.errors import ConfigError
+from engine.files.own import PARTS
 from engine.files.places import a_file, near
 from engine.kinds import THREADS, option
 from engine.model.devices import dtype_on, homes
@@ -23,7 +24,8 @@ MOST = 10**9  # of any limit
 ABOUT = "Start the page. Flags win over environment variables (in brackets), which win over defaults."
 BESIDES = f"""Variables without a flag: {ORIGINS}, origins of other pages that may ask this server, or of a proxy
 before it, with spaces between and * for a part; {SWITCH}, whether generated code is run: 1, 0, or unconfined (also
-where the kernel does not confine it). An empty variable counts as none."""
+where the kernel does not confine it); {PARTS}, a folder with methods of your own (CONTRIBUTING.md). An empty variable
+counts as none."""
 LIKE_FOLDERS = ("./", "../", "~", "/")
 
 

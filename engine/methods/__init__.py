@@ -6,10 +6,12 @@ from pkgutil import iter_modules
 
 from engine.config import Card, parse_method
 from engine.errors import ConfigError, shown, unknown
+from engine.files.own import own_files
 from engine.methods.compose import composed
 
 FAMILIES = ("chains", "lookups", "trees", "judges", "nat")
 EVERY = "all"  # in a list of methods: those that the pair can run
+__path__.extend(own_files("methods", __path__))
 _others = [info.name for info in iter_modules(__path__) if info.name not in (*FAMILIES, "compose")]
 
 
