@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.endpoint import ZIPPED
 from app.pagefiles import AT, EDITION, address
 
+GRADIOS = (b"page=", b"deep_link=")  # parameters that name pages and states of Gradio, which has none here and fails
 EDITIONS = re.compile(rf"\./{AT}/{EDITION}".encode())
 
 
@@ -24,6 +25,9 @@ class Front:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
         page = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].endswith("/")
+        if page:
+            asked = [one for one in scope["query_string"].split(b"&") if not one.startswith(GRADIOS)]
+            scope = {**scope, "query_string": b"&".join(asked)}
         await (self.page if page else self.app)(scope, receive, send)
 
 

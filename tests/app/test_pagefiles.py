@@ -143,6 +143,14 @@ def test_a_page_names_its_files_as_they_are_now_whatever_gradio_was_given(folder
         assert "0123456789abcdef" in http.get("/other").text
 
 
+def test_a_link_with_gradios_own_parameters_opens_the_page() -> None:
+    """Gradio answers a page that it has not with an error of the server."""
+    routes = [Route(path, lambda request: PlainTextResponse(request.url.query)) for path in ("/", "/other")]
+    http = TestClient(Starlette(routes=routes, middleware=[Middleware(Front)]))
+    asked = "page=x&m=sd&deep_link=y&pages=2"
+    assert http.get(f"/?{asked}").text == "m=sd&pages=2" and http.get(f"/other?{asked}").text == asked
+
+
 @pytest.mark.thorough
 def test_the_page_names_its_files_zipped_and_is_not_sent_twice(base):
     """Through the whole server: Gradio's page, its files, and what it asks for while it mounts."""
@@ -150,6 +158,7 @@ def test_the_page_names_its_files_zipped_and_is_not_sent_twice(base):
     assert "gradio_config" in first.text and first.headers["Content-Encoding"] == "gzip"
     assert first.num_bytes_downloaded < 20_000 < len(first.content)
     assert first.headers["Cache-Control"] == "no-cache"
+    assert httpx.get(f"{base}/?page=learn&deep_link=x").status_code == 200
     assert set(re.findall(r"lab-static/(e-\w+)/", first.text)) == {LOOKED.edition()}
     again = httpx.get(f"{base}/", headers={"If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
