@@ -228,7 +228,11 @@ def test_a_tree_is_walked_by_keys_in_the_grid_too_and_its_tokens_are_told(visit)
     drawn(page)
     page.get_by_role("button", name="Maximise the tree of").first.focus()
     page.keyboard.press("Enter")
-    page.locator("[data-view=tree] [role=tree]").focus()
+    large = page.locator("[data-view=tree] [role=tree]")
+    expect(large).to_be_visible()
+    drawn(page)
+    large.focus()
+    expect(large).to_be_focused()
     assert heard(page)[0] == "treeitem"
 
 
