@@ -3,7 +3,6 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.harness import CHROMIUM, FLAGS
 from tests.browser.waits import sees
 
 pytestmark = pytest.mark.browser
@@ -226,26 +225,3 @@ def test_a_room_that_was_left_is_forgotten(visit, room, holds):
             return
         page.wait_for_timeout(100)
     raise AssertionError(f"the page still holds what {room} was")
-
-
-def test_what_stands_above_a_room_does_not_move_where_scrollbars_take_room(browser, server):
-    """A room is empty at first, so that there is nothing to scroll for a moment."""
-    barred = browser.browser_type.launch(
-        executable_path=CHROMIUM, args=FLAGS, ignore_default_args=["--hide-scrollbars"]
-    )
-    try:
-        page = barred.new_page(viewport={"width": 1400, "height": 900})
-        page.goto(server.url)
-        page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
-        page.evaluate("""() => {
-          const lab = document.querySelector(".lab");
-          window.widths = new Set([lab.clientWidth]);
-          new ResizeObserver(() => widths.add(lab.clientWidth)).observe(lab);
-        }""")
-        for room in ("papers", "compare", "learn"):
-            page.evaluate(f"draftscope.store.setOption('room', '{room}')")
-            page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        assert page.evaluate("[...widths].every((width) => width < innerWidth)")
-        assert page.evaluate("widths.size") == 1
-    finally:
-        barred.close()
