@@ -20,6 +20,7 @@ from gradio_client import Client
 from engine import __version__
 from engine.files.places import ROOT
 from tests.app.fakes import free_port
+from tests.test_recipes import RECIPES
 
 BLOCK = """
 import sys
@@ -49,8 +50,8 @@ def installed(tmp_path_factory) -> Path:
     return place
 
 
-def ask(place: Path, *words: str) -> subprocess.CompletedProcess:
-    env = os.environ | {"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
+def ask(place: Path, *words: str, **variables: str) -> subprocess.CompletedProcess:
+    env = os.environ | {"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1", **variables}
     run = [sys.executable, *words]
     return subprocess.run(run, cwd=place, env=env, capture_output=True, text=True, check=False, timeout=120)
 
@@ -128,6 +129,27 @@ def test_recorded_cases_are_read_and_methods_run_from_the_package(installed):
     *told, status, same, tokens, version = done.stdout.split()
     assert status == "0" and "all hold" in " ".join(told), done.stderr
     assert (same, tokens, version) == ("True", "12", __version__), done.stderr
+
+
+@pytest.mark.installed
+@pytest.mark.parametrize("where", ["draftscope.engine.", ".."])
+def test_methods_of_ones_own_are_found_by_the_package(installed, tmp_path, where):
+    """The recipes of CONTRIBUTING.md, which import from the package, or relatively."""
+    for name, text in RECIPES.items():
+        if name.startswith("engine/"):
+            path = tmp_path / name.removeprefix("engine/")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text.replace("from engine.", f"from {where}"))
+    code = (
+        "import draftscope; lab = draftscope.Lab.load('tiny');"
+        "print(*(lab.run(m, '1 + 2 =', max_new_tokens=8).text == lab.run('ar', '1 + 2 =', max_new_tokens=8).text"
+        " for m in ('echo', 'patient')), lab.run('second', '1 + 2 =', max_new_tokens=8).head.rule)"
+    )
+    done = ask(installed, "-c", code, DRAFTSCOPE_PARTS=str(tmp_path))
+    assert done.stdout.split() == ["True", "True", "second"], done.stderr[-2000:]
+    (tmp_path / "rules/exact.py").write_text("")
+    done = ask(installed, *COMMAND, "methods", DRAFTSCOPE_PARTS=str(tmp_path))
+    assert done.returncode == 2 and "exact.py would stand in place of the lab's own exact.py" in done.stderr
 
 
 @pytest.fixture(scope="module")
